@@ -1,0 +1,87 @@
+/**
+ * The environment, parsed once. A bad value stops the start with a sentence that names the variable, what was
+ * found and what is allowed.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { SelvageError } from "./src/core/errors.ts";
+
+const share = z.coerce.number().gt(0).lte(1);
+const tokens = z.coerce.number().int().min(2_000).max(100_000_000);
+
+/** Each variable: its schema, and what is allowed in words. */
+const VARIABLES = {
+  SELVAGE_MODEL: [
+    z.string().regex(/^(scripted|openai:\S+)$/).default("scripted"),
+    "scripted or openai:NAME",
+  ],
+  OPENAI_API_KEY: [z.string().min(1).optional(), "an API key"],
+  OPENAI_BASE_URL: [z.url({ protocol: /^https?$/ }).optional(), "an http or https URL"],
+  SELVAGE_SYSTEM: [z.string().optional(), "text"],
+  SELVAGE_WINDOW: [tokens.default(128_000), "a whole number of tokens, 2000 or more"],
+  SELVAGE_MAX_OUTPUT: [
+    z.coerce.number().int().min(1).max(10_000_000).default(8_000),
+    "a whole number of tokens, 1 or more",
+  ],
+  SELVAGE_COMPACT_AT: [share.default(0.65), "a share of the usable window, over 0 and up to 1"],
+  SELVAGE_STOP_AT: [share.default(0.92), "a share of the usable window, over 0 and up to 1"],
+  SELVAGE_COMPACT_TO: [share.default(0.35), "a share of the usable window, over 0 and up to 1"],
+  SELVAGE_POLICY: [z.enum(["full", "backward"]).default("full"), "full or backward"],
+  SELVAGE_MAX_STEPS: [z.coerce.number().int().min(1).max(100_000).default(50), "a whole number, 1 or more"],
+  SELVAGE_KV: [z.string().min(1).default(".selvage/kv.sqlite3"), "a file path, :memory: or a KV Connect URL"],
+  DENO_SERVE_ADDRESS: [
+    // Anything else would make Deno listen on 0.0.0.0:8000 without a word.
+    z.string().regex(/^tcp:(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):\d{1,5}$/).optional(),
+    "tcp:HOST:PORT, for example tcp:127.0.0.1:8000",
+  ],
+} as const satisfies Record<string, readonly [z.ZodType, string]>;
+
+type Variables = { readonly [Name in keyof typeof VARIABLES]: z.output<(typeof VARIABLES)[Name][0]> };
+
+/** The settings of a server. */
+export type Config = Variables;
+
+function fail(name: string, found: string, allowed: string): never {
+  // Keys are never shown, nor is anything that could hold one.
+  const shown = /KEY/.test(name) ? "a value that does not fit" : JSON.stringify(found.slice(0, 100));
+  throw new SelvageError("bad_config", `Cannot start: ${name} is ${shown}, wanted ${allowed}`);
+}
+
+/**
+ * Parses the environment.
+ *
+ * @param env Variables by name. Unknown `SELVAGE_` names are refused: a misspelt limit is no limit.
+ * @throws SelvageError `bad_config`.
+ */
+export function parseConfig(env: Readonly<Record<string, string>>): Config {
+  const names = Object.keys(VARIABLES);
+  for (const name of Object.keys(env)) {
+    if (name.startsWith("SELVAGE_") && !names.includes(name)) {
+      const known = names.filter((known) => known.startsWith("SELVAGE_")).join(", ");
+      throw new SelvageError(
+        "bad_config",
+        `Cannot start: found the unknown variable ${name}, wanted one of ${known}`,
+      );
+    }
+  }
+  const config = Object.fromEntries(
+    Object.entries(VARIABLES).map(([name, [schema, allowed]]) => {
+      // An empty variable is one that is not set, as in a compose file.
+      const found = env[name] === "" ? undefined : env[name];
+      const parsed = schema.safeParse(found);
+      if (!parsed.success) fail(name, found ?? "not set", allowed);
+      return [name, parsed.data];
+    }),
+  ) as Config;
+  const { SELVAGE_COMPACT_TO: to, SELVAGE_COMPACT_AT: at, SELVAGE_STOP_AT: stop } = config;
+  if (!(to < at)) fail("SELVAGE_COMPACT_TO", String(to), `less than SELVAGE_COMPACT_AT (${at})`);
+  if (!(at < stop)) fail("SELVAGE_COMPACT_AT", String(at), `less than SELVAGE_STOP_AT (${stop})`);
+  if (
+    config.SELVAGE_MODEL !== "scripted" && config.OPENAI_API_KEY === undefined &&
+    config.OPENAI_BASE_URL === undefined
+  ) {
+    fail("OPENAI_API_KEY", "not set", `an API key, as SELVAGE_MODEL is ${config.SELVAGE_MODEL}`);
+  }
+  return config;
+}

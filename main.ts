@@ -1,0 +1,109 @@
+/**
+ * The composition root: environment, adapters, app. The only file that reads the environment and picks adapters.
+ *
+ * @module
+ */
+import { type Config, parseConfig } from "./config.ts";
+import { SelvageError } from "./src/core/errors.ts";
+import { isLoopback } from "./src/http/auth.ts";
+import { createApp, Drain, openAccess } from "./src/http/mod.ts";
+import { clerk, openaiChat, scripted } from "./src/models/mod.ts";
+import type { Model, Store } from "./src/ports.ts";
+import { kvStore } from "./src/store/kv.ts";
+import { workspaceTools } from "./src/tools/workspace.ts";
+
+/** Milliseconds that running turns have to store what they did before the process ends. */
+const DRAIN_MS = 4_000;
+
+function stopStart(message: string): never {
+  console.error(message);
+  Deno.exit(1);
+}
+
+function makeModel(config: Config): Model {
+  const limits = { window: config.SELVAGE_WINDOW, maxOutput: config.SELVAGE_MAX_OUTPUT };
+  if (config.SELVAGE_MODEL === "scripted") return scripted({ script: clerk, ...limits });
+  return openaiChat({
+    model: config.SELVAGE_MODEL.slice("openai:".length),
+    ...limits,
+    ...(config.OPENAI_API_KEY === undefined ? {} : { apiKey: config.OPENAI_API_KEY }),
+    ...(config.OPENAI_BASE_URL === undefined ? {} : { baseURL: config.OPENAI_BASE_URL }),
+  });
+}
+
+async function openStore(path: string): Promise<Store> {
+  const isFile = path !== ":memory:" && !/^https?:/.test(path);
+  const folder = path.match(/^(.*)\/[^/]*$/)?.[1];
+  if (isFile && folder !== undefined && folder !== "") await Deno.mkdir(folder, { recursive: true });
+  const store = await kvStore({ path });
+  console.error(
+    `Sessions are kept in ${isFile ? `the file ${path}` : path === ":memory:" ? "memory" : "Deno KV by URL"}`,
+  );
+  return store;
+}
+
+// A rejection that nobody handles would end the process and every stream in it.
+globalThis.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  console.error("Unhandled rejection:", event.reason);
+});
+
+let config: Config;
+let store: Store;
+try {
+  config = parseConfig(Deno.env.toObject());
+  store = await openStore(config.SELVAGE_KV);
+} catch (error) {
+  if (error instanceof SelvageError) stopStart(error.message);
+  stopStart(`Cannot start: the store could not be opened: ${error instanceof Error ? error.message : error}`);
+}
+
+const drain = new Drain();
+const app = createApp({
+  agents: {
+    default: {
+      model: makeModel(config),
+      system: config.SELVAGE_SYSTEM ??
+        "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
+      tools: workspaceTools(),
+      maxSteps: config.SELVAGE_MAX_STEPS,
+      compaction: {
+        policy: config.SELVAGE_POLICY,
+        compactAt: config.SELVAGE_COMPACT_AT,
+        stopAt: config.SELVAGE_STOP_AT,
+        compactTo: config.SELVAGE_COMPACT_TO,
+      },
+    },
+  },
+  store,
+  auth: openAccess(),
+  drain,
+});
+
+function onSignal(): void {
+  // A second signal then kills, as users expect.
+  for (const name of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(name, onSignal);
+  const end = (): void => {
+    store.close();
+    Deno.exit(0);
+  };
+  setTimeout(end, DRAIN_MS);
+  // A moment for the last bytes to leave: the turns have ended, their frames may still be in the socket.
+  void drain.start().then(() => setTimeout(end, 50));
+}
+for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, onSignal);
+
+export default {
+  fetch: app.fetch,
+  onListen({ hostname, port }: { readonly hostname: string; readonly port: number }): void {
+    if (!isLoopback(hostname)) {
+      stopStart(
+        `Cannot start: found the address ${hostname}:${port}, which other machines can reach, and no ` +
+          "authentication, wanted a loopback address such as 127.0.0.1",
+      );
+    }
+    console.error(
+      `Listening on http://${hostname}:${port}/ (model ${config.SELVAGE_MODEL}, policy ${config.SELVAGE_POLICY})`,
+    );
+  },
+};

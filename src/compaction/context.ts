@@ -1,0 +1,302 @@
+/**
+ * The context: a session's log together with the view in force, as items that can be counted, parsed and
+ * rendered. It only grows by `append`, and changes otherwise only by `apply`.
+ *
+ * @module
+ */
+import type { AssistantMessage, Message, ToolOutput } from "../core/message.ts";
+import type { TranscriptRecord } from "../core/record.ts";
+import { parseTranscript, type Transcript } from "../core/transcript.ts";
+import { type View, viewMessages, WHOLE_LOG } from "../core/view.ts";
+import type { Entry, ResultEntry } from "../ports.ts";
+import {
+  boundTokens,
+  measureOutput,
+  measurePart,
+  measureText,
+  MESSAGE_OVERHEAD,
+  type TextMeasure,
+} from "../tokens/measure.ts";
+import type { MeterItems } from "../tokens/meter.ts";
+import { type LedgerLine, renderLedger } from "./ledger.ts";
+import { shortenOutput } from "./shorten.ts";
+
+/** A view with all that it takes to render it again: JSON, stored with the session. Indexes are entry numbers. */
+export interface StoredView extends View {
+  /** Results shown shortened: entry number and the most tokens. */
+  readonly trims: readonly (readonly [seq: number, tokens: number])[];
+  readonly ledger: readonly LedgerLine[];
+}
+
+/** The view of a session that was never compacted. */
+export const EMPTY_VIEW: StoredView = { ...WHOLE_LOG, trims: [], ledger: [] };
+
+/** The wire id of a call: its place in the log, so that it is unique, well formed and always the same. */
+export function wireId(ref: string): string {
+  return ref.replace(".", "_");
+}
+
+/** Refs of the calls of an entry, in order. */
+export function callsOf(
+  entry: Entry,
+): readonly { readonly ref: string; readonly name: string; readonly input: unknown }[] {
+  if (entry.kind !== "assistant" || typeof entry.message.content === "string") return [];
+  return entry.message.content.filter((part) => part.type === "tool-call").map((part, index) => ({
+    ref: `e${entry.seq}.${index}`,
+    name: part.toolName,
+    input: part.input,
+  }));
+}
+
+/** What one item of the view is. */
+type Item =
+  | { readonly kind: "summary"; readonly text: string }
+  | { readonly kind: "entry"; readonly entry: Entry; readonly shown: ToolOutput | null };
+
+/** One item with its price, counted at most once. */
+interface Shown {
+  readonly item: Item;
+  readonly bound: number;
+  records: readonly (Omit<TranscriptRecord, "message">)[] | null;
+}
+
+function withWireIds(message: AssistantMessage, seq: number): AssistantMessage {
+  if (typeof message.content === "string") return message;
+  let call = 0;
+  const content = message.content.map((part) =>
+    part.type === "tool-call" ? { ...part, toolCallId: wireId(`e${seq}.${call++}`) } : part
+  );
+  // Providers refuse an empty message, and dropping it would join two user messages: a fixed marker stands for it.
+  return { ...message, content: content.length > 0 ? content : [{ type: "text", text: "(no answer)" }] };
+}
+
+function recordsOf(item: Item, measure: TextMeasure): readonly Omit<TranscriptRecord, "message">[] {
+  if (item.kind === "summary") return [{ kind: "summary", tokens: measureText(item.text, measure) }];
+  const { entry, shown } = item;
+  if (entry.kind === "result") {
+    const tokens = measureOutput(shown ?? entry.output, measure);
+    return [{ kind: "tool_result", tokens, callId: entry.call, name: entry.toolName }];
+  }
+  const { content } = entry.message;
+  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+  const base = entry.kind;
+  let call = 0;
+  const records = parts.map((part): Omit<TranscriptRecord, "message"> => {
+    const tokens = measurePart(part, measure);
+    if (part.type === "reasoning") return { kind: "reasoning", tokens };
+    if (part.type !== "tool-call") return { kind: base, tokens };
+    return { kind: "tool_use", tokens, callId: `e${entry.seq}.${call++}`, name: part.toolName };
+  });
+  return [{ kind: base, tokens: MESSAGE_OVERHEAD }, ...records];
+}
+
+function sum(records: readonly { readonly tokens: number }[]): number {
+  return records.reduce((total, record) => total + record.tokens, 0);
+}
+
+/** The log and the view in force. */
+export class Context implements MeterItems {
+  readonly #entries: Entry[];
+  readonly #loadMeasure: () => Promise<TextMeasure>;
+  #view: StoredView;
+  #items: Shown[] = [];
+  /** Items before the raw tail: the summary and the pinned messages. */
+  #head = 0;
+  #transcript: Transcript | null = null;
+  #measure: TextMeasure | null = null;
+
+  private constructor(entries: readonly Entry[], view: StoredView, loadMeasure: () => Promise<TextMeasure>) {
+    this.#entries = [...entries];
+    this.#view = view;
+    this.#loadMeasure = loadMeasure;
+  }
+
+  /**
+   * Makes a context.
+   *
+   * @param entries The log.
+   * @param view The view in force, null for the log itself.
+   * @param loadMeasure Loads the exact counter; called only when an exact count is needed.
+   */
+  static async create(
+    entries: readonly Entry[],
+    { view, loadMeasure }: {
+      readonly view: StoredView | null;
+      readonly loadMeasure: () => Promise<TextMeasure>;
+    },
+  ): Promise<Context> {
+    const context = new Context(entries, view ?? EMPTY_VIEW, loadMeasure);
+    [context.#items, context.#head] = await context.#project(context.#view);
+    return context;
+  }
+
+  /** The log. */
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** The view in force. */
+  get view(): StoredView {
+    return this.#view;
+  }
+
+  /** Number of items shown. */
+  get length(): number {
+    return this.#items.length;
+  }
+
+  /** Items before the raw tail. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** The exact counter, loaded on first use. */
+  async measure(): Promise<TextMeasure> {
+    return this.#measure ??= await this.#loadMeasure();
+  }
+
+  /** Appends an entry to the log and to what is shown. */
+  async append(entry: Entry): Promise<void> {
+    if (entry.seq !== this.#entries.length) {
+      throw new RangeError(`Cannot append entry ${entry.seq}: wanted ${this.#entries.length}`);
+    }
+    this.#entries.push(entry);
+    const shown = await this.#show(entry, this.#view);
+    this.#items.push(shown);
+    if (this.#transcript !== null) {
+      const message = this.#transcript.messages;
+      this.#transcript.append((await this.#records(shown)).map((record) => ({ ...record, message })));
+    }
+  }
+
+  /** Upper bound on the tokens of the items from an index on. */
+  boundFrom(index: number): number {
+    let total = 0;
+    for (let at = index; at < this.#items.length; at++) total += this.#items[at]?.bound ?? 0;
+    return total;
+  }
+
+  /** Exact tokens of the items in [from, to). */
+  async exact(from: number, to: number): Promise<number> {
+    let total = 0;
+    for (const shown of this.#items.slice(from, to)) total += sum(await this.#records(shown));
+    return total;
+  }
+
+  /** The transcript as it is shown now; message i is item i. */
+  async transcript(): Promise<Transcript> {
+    return this.#transcript ??= await this.#parse(this.#items);
+  }
+
+  /** The output of a result as the model is shown it. */
+  shownOutput(entry: ResultEntry): ToolOutput {
+    const found = this.#items.findLast(({ item }) => item.kind === "entry" && item.entry === entry)?.item;
+    return (found?.kind === "entry" ? found.shown : null) ?? entry.output;
+  }
+
+  /** Entry number of an item, null for the summary. */
+  seqOf(index: number): number | null {
+    const item = this.#items[index]?.item;
+    return item?.kind === "entry" ? item.entry.seq : null;
+  }
+
+  /** Positions at which entries are shown; entries that are not shown have none. */
+  positionsOf(seqs: readonly number[]): readonly number[] {
+    return this.#items.flatMap(({ item }, index) =>
+      item.kind === "entry" && seqs.includes(item.entry.seq) ? [index] : []
+    );
+  }
+
+  /** What another view would show, parsed from scratch (condition C5 is verified on this, not assumed). */
+  async preview(view: StoredView): Promise<{ readonly transcript: Transcript; readonly head: number }> {
+    const [items, head] = await this.#project(view);
+    return { transcript: await this.#parse(items), head };
+  }
+
+  /** Puts a view in force. */
+  async apply(view: StoredView): Promise<void> {
+    [this.#items, this.#head] = await this.#project(view);
+    this.#view = view;
+    this.#transcript = null;
+  }
+
+  /** The messages a model is shown. Results stand behind their call, in the order of the calls. */
+  messages(): readonly Message[] {
+    const messages: Message[] = [];
+    let results: { readonly entry: ResultEntry; readonly output: ToolOutput }[] = [];
+    const flush = (): void => {
+      if (results.length === 0) return;
+      results.sort((a, b) => callIndex(a.entry) - callIndex(b.entry));
+      messages.push({
+        role: "tool",
+        content: results.map(({ entry, output }) => ({
+          type: "tool-result",
+          toolCallId: wireId(entry.call),
+          toolName: entry.toolName,
+          output,
+        })),
+      });
+      results = [];
+    };
+    for (const { item } of this.#items) {
+      if (item.kind === "entry" && item.entry.kind === "result") {
+        results.push({ entry: item.entry, output: item.shown ?? item.entry.output });
+        continue;
+      }
+      flush();
+      if (item.kind === "summary") messages.push({ role: "user", content: item.text });
+      else if (item.entry.kind === "user") messages.push(item.entry.message);
+      else if (item.entry.kind === "assistant") {
+        messages.push(withWireIds(item.entry.message, item.entry.seq));
+      }
+    }
+    flush();
+    return messages;
+  }
+
+  async #project(view: StoredView): Promise<[Shown[], number]> {
+    const items: Shown[] = [];
+    if (view.ledger.length > 0) {
+      const text = renderLedger(view.ledger);
+      items.push({ item: { kind: "summary", text }, bound: measureText(text, boundTokens), records: null });
+    }
+    const shown = viewMessages(view, this.#entries.length);
+    const head = items.length + shown.filter((seq) => seq < view.cut).length;
+    for (const seq of shown) {
+      const entry = this.#entries[seq];
+      if (entry !== undefined) items.push(await this.#show(entry, view));
+    }
+    return [items, head];
+  }
+
+  async #show(entry: Entry, view: StoredView): Promise<Shown> {
+    let shown: ToolOutput | null = null;
+    if (entry.kind === "result") {
+      const limits = [entry.cap, view.trims.find(([seq]) => seq === entry.seq)?.[1]].filter((n) =>
+        n !== undefined
+      );
+      if (limits.length > 0) {
+        const measure = await this.measure();
+        shown = shortenOutput(entry.output, { tokens: Math.min(...limits), measure, ref: entry.call });
+      }
+    }
+    const item: Item = { kind: "entry", entry, shown };
+    return { item, bound: sum(recordsOf(item, boundTokens)), records: null };
+  }
+
+  async #records(shown: Shown): Promise<readonly Omit<TranscriptRecord, "message">[]> {
+    return shown.records ??= recordsOf(shown.item, await this.measure());
+  }
+
+  async #parse(items: readonly Shown[]): Promise<Transcript> {
+    const records: TranscriptRecord[] = [];
+    for (const [message, shown] of items.entries()) {
+      for (const record of await this.#records(shown)) records.push({ ...record, message });
+    }
+    return parseTranscript(records);
+  }
+}
+
+function callIndex(entry: ResultEntry): number {
+  return Number(entry.call.slice(entry.call.indexOf(".") + 1));
+}

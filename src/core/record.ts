@@ -1,0 +1,71 @@
+/**
+ * Records: the typed parts of messages, which is all that the core needs to know of a transcript.
+ *
+ * @module
+ */
+
+/** What a record is. */
+export type RecordKind =
+  | "system"
+  | "user"
+  | "assistant"
+  | "reasoning"
+  | "tool_use"
+  | "tool_result"
+  | "summary";
+
+/** One typed part of a message. */
+export interface TranscriptRecord {
+  readonly kind: RecordKind;
+  /** Index of the message it is part of; the records of a message stand together, in message order. */
+  readonly message: number;
+  /** Tokens that the record costs. */
+  readonly tokens: number;
+  /** Id that ties a result to its call. Ids may repeat, be empty or be missing: pairing is by occurrence. */
+  readonly callId?: string;
+  /** Name of the tool, for calls and results. */
+  readonly name?: string;
+  /** On a call: it will be answered although later messages pass it over (a person or a client owes the answer). */
+  readonly inFlight?: boolean;
+}
+
+/** A call and, if there is one, the result that answers it. Indexes count records. */
+export interface Pair {
+  readonly call: number;
+  readonly result: number | null;
+  /** `in_flight`: the running turn will answer it. `abandoned`: nobody will. */
+  readonly state: "answered" | "in_flight" | "abandoned";
+}
+
+/** The smallest run of messages that stays together. */
+export interface Atom {
+  /** First message. */
+  readonly from: number;
+  /** One past the last message. */
+  readonly to: number;
+  /** `stray`: results that answer nothing. */
+  readonly kind: "system" | "user" | "assistant" | "summary" | "stray";
+  /** True while one of its calls is in flight. */
+  readonly open: boolean;
+  readonly tokens: number;
+}
+
+/** Codes of what can be wrong with a transcript. */
+export type ViolationCode =
+  | "missing_result"
+  | "orphan_result"
+  | "duplicate_result"
+  | "misplaced_result"
+  | "duplicate_call_id";
+
+/** One thing that is wrong, and the condition it breaks. */
+export interface Violation {
+  readonly code: ViolationCode;
+  /** C1 forward totality, C2 backward totality, C3 contiguity, or a rule of providers that these do not imply. */
+  readonly condition: "C1" | "C2" | "C3" | "dialect";
+  /** Message index. */
+  readonly at: number;
+  readonly callId: string | null;
+  /** A sentence for people. */
+  readonly message: string;
+}

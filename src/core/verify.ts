@@ -1,0 +1,115 @@
+/**
+ * Verification: a compaction counts only after its result has been parsed again from scratch and every promise
+ * has been seen to hold. Idempotence is verified, not assumed.
+ *
+ * @module
+ */
+import { checkTranscript } from "./check.ts";
+import { type CutPolicy, selectCut } from "./cut.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** What {@link verify} compares. */
+export interface VerifyInput {
+  /** The transcript as it was shown when the cut was selected. */
+  readonly before: Transcript;
+  /** The transcript as it will be shown, parsed from scratch. Its tail is the tail of `before`. */
+  readonly after: Transcript;
+  /** First message of `before` that stays raw. */
+  readonly at: number;
+  /** First message of `after` that is raw: the summary and pinned messages lie before it. */
+  readonly from: number;
+  /** The policy that selected the cut. */
+  readonly policy: CutPolicy;
+  /** Positions in `after` of the messages that the policy pins. */
+  readonly pinned: readonly number[];
+  /** Says whether the summary records the pair of a call, given its record index in `before`. */
+  readonly records: (call: number) => boolean;
+}
+
+/** A promise that a compaction would break. */
+export interface Rejection {
+  readonly code: "invalid" | "pair_changed" | "pair_unrecorded" | "not_smaller" | "not_idempotent";
+  readonly condition: "C1" | "C2" | "C3" | "C4" | "C5" | "dialect" | "progress";
+  readonly message: string;
+}
+
+/** Share of its tokens that a compaction must save to be worth a new prefix. */
+export const MIN_PROGRESS = 0.1;
+
+/**
+ * Verifies a compaction before it is used.
+ *
+ * @param input The transcripts before and after, the cut and the policy.
+ * @returns What would break, empty where the new view may be used.
+ *
+ * @example
+ * ```ts
+ * import { parseTranscript, verify } from "@selvage/selvage/core";
+ *
+ * const before = parseTranscript([
+ *   { kind: "user", message: 0, tokens: 900 },
+ *   { kind: "assistant", message: 1, tokens: 200 },
+ * ]);
+ * const after = parseTranscript([
+ *   { kind: "summary", message: 0, tokens: 90 },
+ *   { kind: "assistant", message: 1, tokens: 200 },
+ * ]);
+ * const policy = { budget: 400, reserve: 100 };
+ * console.log(verify({ before, after, at: 1, from: 1, policy, pinned: [], records: () => true })); // []
+ * ```
+ */
+export function verify(input: VerifyInput): readonly Rejection[] {
+  const { before, after, at, from, policy } = input;
+  const rejections: Rejection[] = checkTranscript(after).map(({ condition, message }) => ({
+    code: "invalid",
+    condition,
+    message,
+  }));
+  const shift = after.messages - before.messages;
+  const signature =
+    (transcript: Transcript, offset: number) => (call: number, result: number | null): string => {
+      const message = (record: number | null): number | null =>
+        record === null ? null : (transcript.records[record]?.message ?? 0) + offset;
+      return `${message(call)}:${transcript.records[call]?.callId ?? ""}>${message(result)}`;
+    };
+  const was = signature(before, shift);
+  const is = signature(after, 0);
+  const kept: string[] = [];
+  for (const pair of before.pairs) {
+    const call = before.records[pair.call];
+    if ((call?.message ?? 0) >= at) kept.push(was(pair.call, pair.result));
+    // C4: what leaves the raw transcript is recorded as a pair, with its arguments, or it does not leave.
+    else if (!input.records(pair.call)) {
+      rejections.push({
+        code: "pair_unrecorded",
+        condition: "C4",
+        message: `The summary does not record the call ${call?.callId ?? call?.name ?? "without an id"}`,
+      });
+    }
+  }
+  const now = after.pairs.map((pair) => is(pair.call, pair.result));
+  if (kept.join() !== now.join()) {
+    rejections.push({
+      code: "pair_changed",
+      condition: "C1",
+      message: `The kept messages hold ${kept.length} pairs before and ${now.length} after, or others`,
+    });
+  }
+  if (after.tokens > before.tokens * (1 - MIN_PROGRESS)) {
+    rejections.push({
+      code: "not_smaller",
+      condition: "progress",
+      message: `The context would have ${after.tokens} tokens after ${before.tokens}, wanted 10 % less`,
+    });
+  }
+  const again = selectCut(after, { ...policy, force: false, from, pinned: input.pinned });
+  // A forced cut may stay over its budget; then the next plan must find no other cut either.
+  if (again.kind !== "nothing" && !(policy.force === true && again.kind === "defer")) {
+    rejections.push({
+      code: "not_idempotent",
+      condition: "C5",
+      message: `A second compaction would answer "${again.kind}", wanted "nothing"`,
+    });
+  }
+  return rejections;
+}

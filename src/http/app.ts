@@ -1,0 +1,62 @@
+/**
+ * The app: routes, authentication and one place where errors become responses.
+ *
+ * @module
+ */
+import { Hono } from "hono";
+import { SelvageError } from "../core/errors.ts";
+import { openAccess } from "./auth.ts";
+import type { AppEnv } from "./env.ts";
+import type { AppOptions } from "./options.ts";
+import { problemOf, problemResponse } from "./problem.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
+import { turnRoutes } from "./routes/turns.ts";
+
+/**
+ * Makes the service as a Hono app.
+ *
+ * @param options Agents, store and authentication.
+ * @returns An app with `fetch`; it can be mounted in another one with `other.route("/agent", app)`.
+ * @throws TypeError when there is no agent.
+ *
+ * @example
+ * ```ts
+ * import { createApp, memoryStore, scripted } from "@selvage/selvage";
+ *
+ * const model = scripted({ script: () => ({ text: "Hello." }) });
+ * const app = createApp({ agents: { default: { model } }, store: memoryStore() });
+ * const response = await app.request("/v1/turns", {
+ *   method: "POST",
+ *   body: JSON.stringify({ input: "Hi", stream: false }),
+ * });
+ * console.log((await response.json()).text); // Hello.
+ * ```
+ */
+export function createApp(options: AppOptions): Hono {
+  if (Object.keys(options.agents).length === 0) {
+    throw new TypeError("Cannot make the app: found no agent, wanted at least one in `agents`");
+  }
+  const auth = options.auth ?? openAccess();
+  const app = new Hono<AppEnv>();
+
+  app.onError((error) => problemResponse(problemOf(error)));
+  app.notFound((c) =>
+    problemResponse({ code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
+  );
+  app.get("/healthz", async (c) => {
+    await options.store.ping();
+    return c.json({ status: "ok" });
+  });
+  app.use("/v1/*", async (c, next) => {
+    const principal = await auth(c.req.raw);
+    if (principal === null) {
+      throw new SelvageError("unauthorized", "Cannot serve the request: it does not show who it comes from");
+    }
+    c.set("principal", principal);
+    await next();
+  });
+  app.route("/v1/turns", turnRoutes(options));
+  app.route("/v1/sessions", sessionRoutes(options));
+  // The variables above are our own affair: a caller sees a plain Hono app.
+  return app as unknown as Hono;
+}

@@ -1,0 +1,78 @@
+/**
+ * Errors on the wire: one table from error codes to HTTP statuses, one kind of document.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+
+/** HTTP status of each error code. A code that is not here is a fault of the service. */
+export const STATUS: Readonly<Record<string, number>> = {
+  bad_json: 400,
+  bad_request: 400,
+  unknown_agent: 400,
+  input_empty: 400,
+  illegal_cut: 400,
+  unauthorized: 401,
+  open_access_refused: 403,
+  session_not_found: 404,
+  entry_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  turn_running: 409,
+  body_too_large: 413,
+  input_too_large: 413,
+  shutting_down: 503,
+  context_exhausted: 422,
+  lease_lost: 409,
+  context_length_exceeded: 422,
+  store_busy: 503,
+  bad_budget: 500,
+  model_auth: 502,
+  model_not_found: 502,
+  model_refused: 502,
+  model_bad_response: 502,
+  model_stream_cut: 502,
+  model_stream_error: 502,
+  model_unreachable: 502,
+  model_rate_limited: 503,
+  model_unavailable: 503,
+  model_stalled: 504,
+};
+
+/** What a problem document says. */
+export interface Problem {
+  readonly code: string;
+  readonly detail: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** Names of error fields that clients may see. */
+const PUBLIC_FIELDS = ["tokens", "limit", "turn", "issues", "nearest", "window", "session", "ref"];
+
+/**
+ * Makes an `application/problem+json` response (RFC 9457).
+ *
+ * @param problem Code, sentence and fields.
+ * @param headers Further headers.
+ */
+export function problemResponse(problem: Problem, headers: Readonly<Record<string, string>> = {}): Response {
+  const status = STATUS[problem.code] ?? 500;
+  const fields = Object.fromEntries(
+    Object.entries(problem.fields ?? {}).filter(([name]) => PUBLIC_FIELDS.includes(name)),
+  );
+  const title = problem.code.replaceAll("_", " ");
+  const body = { type: "about:blank", title, status, detail: problem.detail, code: problem.code, ...fields };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...headers },
+  });
+}
+
+/** The problem of an error: our own sentences pass, anything else is `internal` and only logged. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof SelvageError) {
+    return { code: error.code, detail: error.message, fields: error.fields };
+  }
+  console.error(error);
+  return { code: "internal", detail: "The service failed; the error is in its log" };
+}

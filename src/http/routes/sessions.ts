@@ -1,0 +1,109 @@
+/**
+ * `/v1/sessions`: what a session holds, what its model is shown of it, and every original.
+ *
+ * @module
+ */
+import { type Context as HonoContext, Hono } from "hono";
+import { SelvageError } from "../../core/errors.ts";
+import { callsOf, type StoredView } from "../../compaction/context.ts";
+import { inspectContext } from "../../loop/inspect.ts";
+import type { Entry, SessionKey, SessionState } from "../../ports.ts";
+import type { AppEnv } from "../env.ts";
+import type { AppOptions } from "../options.ts";
+import { sessionId } from "./turns.ts";
+
+/** Entries in one page of `/messages`. */
+const PAGE = 1_000;
+
+/** An entry as clients see it: with its reference and those of its calls. */
+function present(entry: Entry): Record<string, unknown> {
+  const calls = callsOf(entry);
+  return { ref: `e${entry.seq}`, ...entry, ...(calls.length > 0 ? { calls } : {}) };
+}
+
+function notFound(session: string): SelvageError {
+  return new SelvageError("session_not_found", `Cannot find the session ${JSON.stringify(session)}`);
+}
+
+/** Routes that show and delete sessions. */
+export function sessionRoutes(options: AppOptions): Hono<AppEnv> {
+  const { store } = options;
+  const app = new Hono<AppEnv>();
+
+  function keyOf(c: HonoContext<AppEnv>): SessionKey {
+    const session = c.req.param("id") ?? "";
+    if (!sessionId.safeParse(session).success) throw notFound(session.slice(0, 128));
+    return { ...c.get("principal"), session };
+  }
+
+  async function load(c: HonoContext<AppEnv>): Promise<SessionState & { readonly key: SessionKey }> {
+    const key = keyOf(c);
+    const state = await store.read(key);
+    if (state === null) throw notFound(key.session);
+    return { ...state, key };
+  }
+
+  app.get("/:id", async (c) => {
+    const { key, head } = await load(c);
+    return c.json({
+      session: key.session,
+      agent: head.agent,
+      entries: head.length,
+      view: head.view,
+      flag: head.flag ?? null,
+      // A lease may outlive its turn by a crash; its end tells.
+      running: head.lease === undefined ? null : { turn: head.lease.turn, until: head.lease.expires },
+      createdAt: head.createdAt,
+      updatedAt: head.updatedAt,
+    });
+  });
+
+  app.get("/:id/messages", async (c) => {
+    const { key, entries } = await load(c);
+    const from = Math.max(0, Number(c.req.query("from") ?? 0) || 0);
+    const page = entries.slice(from, from + PAGE);
+    const next = from + PAGE < entries.length ? from + PAGE : null;
+    return c.json({ session: key.session, total: entries.length, next, entries: page.map(present) });
+  });
+
+  app.get("/:id/context", async (c) => {
+    const { key, head, entries, view } = await load(c);
+    const agent = options.agents[head.agent] ?? options.agents["default"];
+    if (agent === undefined) throw new Error(`No agent ${head.agent}`);
+    const context = await inspectContext({ agent, head, entries, view: view as StoredView | null });
+    return c.json({ session: key.session, ...context });
+  });
+
+  app.get("/:id/entries/:ref", async (c) => {
+    const key = keyOf(c);
+    const ref = c.req.param("ref");
+    const match = ref.match(/^e(\d{1,15})(?:\.(\d{1,9}))?$/);
+    const missing = new SelvageError(
+      "entry_not_found",
+      `Cannot find the entry ${
+        JSON.stringify(ref.slice(0, 40))
+      }: wanted the ref of an entry (e41) or of a call (e41.0)`,
+    );
+    if (match === null) throw missing;
+    const seq = Number(match[1]);
+    if (match[2] === undefined) {
+      const entry = await store.entry(key, seq);
+      if (entry === null) throw missing;
+      return c.json(present(entry));
+    }
+    const { entries } = await load(c);
+    const entry = entries[seq];
+    const call = entry === undefined ? undefined : callsOf(entry).find((found) => found.ref === ref);
+    if (call === undefined) throw missing;
+    const result = entries.find((found) => found.kind === "result" && found.call === ref);
+    return c.json({ ...call, result: result === undefined ? null : present(result) });
+  });
+
+  app.delete("/:id", async (c) => {
+    const key = keyOf(c);
+    if (!(await store.delete(key))) throw notFound(key.session);
+    return c.body(null, 204);
+  });
+
+  return app;
+}

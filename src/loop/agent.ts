@@ -1,0 +1,51 @@
+/**
+ * What an agent is, and what a turn is asked to do.
+ *
+ * @module
+ */
+import type { FilePart, TextPart } from "../core/message.ts";
+import type { CompactionSettings } from "../compaction/budget.ts";
+import type { Clock, Model, Store, Tool } from "../ports.ts";
+
+/** An agent: a model with instructions and tools. */
+export interface Agent {
+  readonly model: Model;
+  /** Instructions for the model. Default none. */
+  readonly system?: string;
+  readonly tools?: readonly Tool[];
+  /** Model calls in one turn. Default 50. */
+  readonly maxSteps?: number;
+  /** Milliseconds for a call of a tool that sets no time of its own. Default 60,000. */
+  readonly toolTimeoutMs?: number;
+  /** Calls of one step that run at the same time. Default 8. */
+  readonly toolConcurrency?: number;
+  /** When compaction is due and what it aims at. */
+  readonly compaction?: CompactionSettings;
+}
+
+/** What a turn is asked to do. */
+export interface TurnRequest {
+  readonly agent: Agent;
+  /** Name of the agent in events. Default `default`. */
+  readonly agentName?: string;
+  /** The session to go on with; it is made where there is none. */
+  readonly session: string;
+  /** What the user says: text, or text and files. */
+  readonly input: string | readonly (TextPart | FilePart)[];
+  /** Keeps the input verbatim in every later view. The running turn's input is pinned anyway. */
+  readonly pin?: boolean;
+  /** Whose session it is. Default `local`. */
+  readonly tenant?: string;
+  readonly user?: string;
+  /** Cancels the turn; open calls are closed as aborted. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a turn runs on. */
+export interface TurnPorts {
+  readonly store: Store;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** Makes turn ids. Default: random. */
+  readonly newId?: () => string;
+}

@@ -1,0 +1,88 @@
+/**
+ * What a turn tells its listeners. Every client protocol is an encoder over these events.
+ *
+ * @module
+ */
+import type { CallStatus, Usage } from "../ports.ts";
+import type { MeterTier } from "../tokens/meter.ts";
+
+/** Where a call stands: step of the turn, index in the step, place in the log. */
+interface CallPlace {
+  readonly step: number;
+  /** Index of the call in its step, from 0. */
+  readonly call: number;
+  /** Reference of the call, for example `e41.0`. */
+  readonly ref: string;
+  readonly name: string;
+}
+
+/** What happened to a compaction. Cuts are entry numbers of the log. */
+export interface CompactionEvent {
+  readonly type: "compaction";
+  readonly phase: "started" | "applied" | "deferred" | "rejected" | "exhausted";
+  /** Why: the deferral's reason, the rejection's first code, or what made an applied one due. */
+  readonly reason: string;
+  readonly method?: "near" | "trim" | "forward";
+  /** First entry that stays raw. */
+  readonly cut?: number;
+  /** Tokens kept beyond the target, negative where less is kept. */
+  readonly distance?: number;
+  /** Pairs that went into the ledger. */
+  readonly pairs?: number;
+  readonly tokensBefore?: number;
+  readonly tokensAfter?: number;
+  /** Set when this settles an earlier deferral. */
+  readonly resolved?: "step" | "turn";
+  readonly summary?: "ledger" | "ledger+prose";
+  readonly violations?: readonly {
+    readonly code: string;
+    readonly condition: string;
+    readonly message: string;
+  }[];
+  /** Legal cuts around the target of a deferral. */
+  readonly nearest?: { readonly before: number | null; readonly after: number | null };
+}
+
+/** One event without its place in the stream. */
+export type TurnEventBody =
+  | {
+    readonly type: "turn.started";
+    readonly turn: string;
+    readonly session: string;
+    readonly agent: string;
+    readonly model: string;
+  }
+  | { readonly type: "step.started"; readonly step: number }
+  | { readonly type: "text.delta"; readonly step: number; readonly text: string }
+  | { readonly type: "reasoning.delta"; readonly step: number; readonly text: string }
+  | (CallPlace & { readonly type: "tool.input.delta"; readonly delta: string })
+  | (CallPlace & { readonly type: "tool.call"; readonly input: unknown })
+  | (CallPlace & {
+    readonly type: "tool.result";
+    readonly status: CallStatus;
+    /** The output as the model is shown it. */
+    readonly output: unknown;
+    /** True where the model is shown less than the log holds. */
+    readonly shortened: boolean;
+    readonly ms: number;
+  })
+  | {
+    readonly type: "context";
+    readonly tokens: number;
+    readonly tier: MeterTier;
+    readonly window: number;
+    readonly compactAt: number;
+    readonly stopAt: number;
+  }
+  | CompactionEvent
+  | {
+    readonly type: "turn.finished";
+    readonly reason: "stop" | "length" | "content-filter" | "max-steps" | "aborted" | "error";
+    /** Sums over the model calls of the turn. */
+    readonly usage: Usage;
+    readonly steps: number;
+  }
+  | { readonly type: "error"; readonly code: string; readonly message: string; readonly retryable: boolean };
+
+/** One event of a turn; `id` is `<turn>:<n>` with n counting from 0. */
+export type TurnEvent = TurnEventBody & { readonly id: string };

@@ -1,0 +1,98 @@
+/**
+ * The inspector: what a model is shown of a session, atom by atom.
+ *
+ * @module
+ */
+import { computeBudget } from "../compaction/budget.ts";
+import { Context, type StoredView } from "../compaction/context.ts";
+import { renderLedger } from "../compaction/ledger.ts";
+import type { Atom } from "../core/record.ts";
+import type { Entry, SessionHead } from "../ports.ts";
+import { ContextMeter, type MeterState } from "../tokens/meter.ts";
+import type { Agent } from "./agent.ts";
+import { fixedTokens, loadMeasure } from "./measures.ts";
+
+/** One atom of the log and how it is shown. Positions count entries. */
+export interface InspectedAtom {
+  readonly from: number;
+  /** One past the last entry. */
+  readonly to: number;
+  readonly kind: Atom["kind"];
+  readonly open: boolean;
+  /** `pinned`: verbatim behind the summary. `shortened`: raw, with a result cut down. */
+  readonly state: "raw" | "shortened" | "pinned" | "summarised";
+  /** Counted tokens of the originals. */
+  readonly tokens: number;
+}
+
+/** What `GET /v1/sessions/:id/context` shows. */
+export interface InspectedContext {
+  readonly view: number;
+  /** First entry that is shown raw. */
+  readonly cut: number;
+  readonly atoms: readonly InspectedAtom[];
+  /** Entry numbers at which the log may be cut. */
+  readonly legalCuts: readonly number[];
+  readonly summary: { readonly text: string; readonly tokens: number } | null;
+  readonly meter: {
+    readonly tokens: number;
+    readonly window: number;
+    readonly compactAt: number;
+    readonly stopAt: number;
+  };
+  readonly flag: SessionHead["flag"] | null;
+}
+
+/**
+ * Looks at a session as its next request would show it.
+ *
+ * @param session The agent whose limits apply, and the session as stored.
+ */
+export async function inspectContext(
+  { agent, head, entries, view }: {
+    readonly agent: Agent;
+    readonly head: SessionHead;
+    readonly entries: readonly Entry[];
+    readonly view: StoredView | null;
+  },
+): Promise<InspectedContext> {
+  const context = await Context.create(entries, { view, loadMeasure });
+  const log = await (await Context.create(entries, { view: null, loadMeasure })).transcript();
+  const { cut, pinned, ledger, version, trims } = context.view;
+  const budget = computeBudget(agent.model, {
+    fixed: fixedTokens(agent),
+    ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
+  });
+  const stored = head.meter as { readonly model: string; readonly state: MeterState } | undefined;
+  const meter = new ContextMeter({
+    factor: agent.model.tokenFactor ?? 1,
+    fixed: fixedTokens(agent),
+    ...(stored !== undefined && stored.model === agent.model.id ? { state: stored.state } : {}),
+  });
+  const shortened = new Set([
+    ...trims.map(([seq]) => seq),
+    ...entries.flatMap((entry) => entry.kind === "result" && entry.cap !== undefined ? [entry.seq] : []),
+  ]);
+  const has = (atom: Atom, seqs: Iterable<number>): boolean =>
+    [...seqs].some((seq) => atom.from <= seq && seq < atom.to);
+  const stateOf = (atom: Atom): InspectedAtom["state"] => {
+    if (atom.from >= cut) return has(atom, shortened) ? "shortened" : "raw";
+    return has(atom, pinned) ? "pinned" : "summarised";
+  };
+  const measure = await loadMeasure();
+  const text = renderLedger(ledger);
+  return {
+    view: version,
+    cut,
+    atoms: log.atoms.map((atom) => ({ ...atom, state: stateOf(atom) })),
+    legalCuts: log.legalCuts,
+    summary: ledger.length === 0 ? null : { text, tokens: measure(text) },
+    meter: {
+      tokens: await meter.estimate(context),
+      window: budget.window,
+      compactAt: budget.compactAt,
+      stopAt: budget.stopAt,
+    },
+    flag: head.flag ?? null,
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * Selvage: an agent loop that compacts its context mid-turn without severing a tool call from its result.
+ *
+ * @module
+ */
+export {
+  checkTranscript,
+  type CutPlan,
+  type CutPolicy,
+  IllegalCompactionCut,
+  type Message,
+  parseTranscript,
+  selectCut,
+  SelvageError,
+  Transcript,
+  type TranscriptRecord,
+  verify,
+  type Violation,
+} from "./core/mod.ts";
+export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.ts";
+export type { CompactionSettings } from "./compaction/budget.ts";
+export type { Agent, TurnPorts, TurnRequest } from "./loop/agent.ts";
+export type { CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";
+export { defineTool, type InputSchema, type ToolDefinition } from "./loop/tools.ts";
+export { runTurn } from "./loop/turn.ts";
+export {
+  clerk,
+  openaiChat,
+  type OpenAIChatOptions,
+  type Script,
+  scripted,
+  type ScriptedOptions,
+  type ScriptedReply,
+} from "./models/mod.ts";
+export { kvStore } from "./store/kv.ts";
+export { memoryStore } from "./store/memory.ts";
+export { workspaceTools } from "./tools/workspace.ts";
+export { type Auth, createApp, openAccess, type Principal } from "./http/mod.ts";
+export type { AppOptions } from "./http/options.ts";
+export type {
+  Clock,
+  Entry,
+  Model,
+  ModelEvent,
+  ModelRequest,
+  SessionKey,
+  Store,
+  Tool,
+  ToolContext,
+  ToolSchema,
+  Usage,
+} from "./ports.ts";

@@ -1,0 +1,294 @@
+/**
+ * Chat completion chunks put together to one answer. Private to the adapters.
+ *
+ * Servers differ most in how they number and name the fragments of tool calls; see {@link AnswerAssembler}.
+ */
+import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
+import type { SelvageError } from "../core/errors.ts";
+import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
+import { badResponse, type ErrorContext, isObject, streamError } from "./_openai_errors.ts";
+
+/** A call while its fragments come in. */
+interface OpenCall {
+  id: string;
+  name: string;
+  text: string;
+  /** Index in the message; known once the name is. */
+  position: number;
+}
+
+type Delta =
+  | { type: "text.delta"; text: string }
+  | { type: "reasoning.delta"; text: string }
+  | { type: "tool.input.delta"; call: number; name: string; delta: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reasons by which some servers say, in place of an error, that they gave up. */
+const FAILED = new Set(["error", "abort", "insufficient_system_resource"]);
+
+/** Takes frames in, gives events out. Never throws while frames come in: see {@link AnswerAssembler.failure}. */
+export class AnswerAssembler {
+  /** What went wrong, once it did. What came before it is still in {@link AnswerAssembler.drain}. */
+  failure: SelvageError | undefined;
+  /** True once the stream's own end mark was seen. */
+  done = false;
+
+  readonly #context: ErrorContext;
+  #events: Delta[] = [];
+  #begun = false;
+  #text = "";
+  #reasoning = "";
+  #reason = "";
+  #usage: Usage | undefined;
+  #last: OpenCall | undefined;
+  readonly #calls: OpenCall[] = [];
+  readonly #named: OpenCall[] = [];
+  readonly #byIndex = new Map<number, OpenCall>();
+
+  /** @param context What error messages start with and never show. */
+  constructor(context: ErrorContext) {
+    this.#context = context;
+  }
+
+  /** True once the answer has given an event. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** True once the provider has said why the message ended. */
+  get complete(): boolean {
+    return this.#reason !== "";
+  }
+
+  /**
+   * Takes the data of one frame in.
+   *
+   * @param data The frame's data.
+   * @param options The frame's event name, and whether the stream ended inside the frame: half a frame is then
+   * dropped, not garbage.
+   */
+  accept(data: string, options: { readonly event?: string | undefined; readonly cut?: boolean } = {}): void {
+    if (this.failure !== undefined || this.done || data.trim() === "") return;
+    if (data === "[DONE]") {
+      this.done = true;
+      return;
+    }
+    let frame: unknown;
+    try {
+      frame = JSON.parse(data);
+    } catch {
+      // The parser's own error quotes the data, secrets included: `badResponse` quotes it without.
+      if (!options.cut) {
+        this.failure = badResponse("a frame that is no JSON", { ...this.#context, body: data });
+      }
+      return;
+    }
+    if (!isObject(frame)) {
+      this.failure = badResponse("a frame that is no JSON object", { ...this.#context, body: data });
+      return;
+    }
+    const error = frame.error ?? undefined;
+    if (error !== undefined || options.event === "error" || frame.object === "error") {
+      this.failure = streamError(frame, { ...this.#context, begun: this.#begun });
+      return;
+    }
+    this.#takeChunk(frame);
+  }
+
+  /** The events since the last call. Neighbours of one kind are one event. */
+  drain(): readonly ModelEvent[] {
+    const events = this.#events;
+    if (events.length > 0) this.#events = [];
+    return events;
+  }
+
+  /** The terminal event. Only to be called when {@link AnswerAssembler.complete}. */
+  finish(): ModelEvent {
+    const content: (TextPart | ReasoningPart | ToolCallPart)[] = [];
+    if (this.#reasoning !== "") content.push({ type: "reasoning", text: this.#reasoning });
+    if (this.#text !== "") content.push({ type: "text", text: this.#text });
+    for (const call of this.#named) {
+      content.push({
+        type: "tool-call",
+        toolCallId: call.id === "" ? `call_${call.position}` : call.id,
+        toolName: call.name,
+        input: parseArguments(call.text),
+      });
+    }
+    const message: AssistantMessage = { role: "assistant", content };
+    const reason = finishReason(this.#reason, this.#named.length > 0);
+    return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
+  }
+
+  #takeChunk(chunk: Fields): void {
+    if (isObject(chunk.usage)) this.#usage = readUsage(chunk.usage) ?? this.#usage;
+    const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
+    if (!isObject(choice)) return;
+    if (isObject(choice.delta)) this.#takeDelta(choice.delta);
+    const reason = choice.finish_reason;
+    if (typeof reason !== "string" || reason === "") return;
+    if (FAILED.has(reason)) {
+      const error = { message: `finish_reason ${reason}` };
+      this.failure = streamError({ error }, { ...this.#context, begun: this.#begun });
+      return;
+    }
+    this.#reason = reason;
+    if (this.#calls.some((call) => call.name === "" && (call.id !== "" || call.text !== ""))) {
+      this.failure = badResponse("a tool call without a name", this.#context);
+    }
+  }
+
+  #takeDelta(delta: Fields): void {
+    const reasoning = delta.reasoning_content ?? delta.reasoning;
+    if (typeof reasoning === "string" && reasoning !== "") {
+      this.#reasoning += reasoning;
+      this.#push({ type: "reasoning.delta", text: reasoning });
+    }
+    this.#takeText(delta.content);
+    this.#takeText(delta.refusal);
+    if (Array.isArray(delta.tool_calls)) {
+      for (const [place, fragment] of delta.tool_calls.entries()) {
+        if (isObject(fragment)) this.#takeFragment(fragment, place);
+      }
+    } else if (isObject(delta.function_call)) {
+      // The older form, for one call.
+      this.#takeFragment({ index: 0, function: delta.function_call }, 0);
+    }
+  }
+
+  #takeText(content: unknown): void {
+    if (Array.isArray(content)) {
+      for (const part of content) if (isObject(part)) this.#takeText(part.text);
+    } else if (typeof content === "string" && content !== "") {
+      this.#text += content;
+      this.#push({ type: "text.delta", text: content });
+    }
+  }
+
+  #takeFragment(fragment: Fields, place: number): void {
+    const body = isObject(fragment.function) ? fragment.function : {};
+    const id = typeof fragment.id === "string" ? fragment.id : "";
+    const name = typeof body.name === "string" ? body.name : "";
+    const index = typeof fragment.index === "number" ? fragment.index : undefined;
+    const call = this.#findCall({ index, id, name, place }) ?? this.#openCall(index);
+    this.#last = call;
+    if (call.id === "") call.id = id;
+    // Arguments that come as an object, not as its text, are whole.
+    const text = typeof body.arguments === "string"
+      ? body.arguments
+      : isObject(body.arguments)
+      ? JSON.stringify(body.arguments)
+      : "";
+    call.text += text;
+    if (call.name !== "") {
+      if (text !== "") this.#pushInput(call, text);
+    } else if (name !== "") {
+      call.name = name;
+      call.position = this.#named.push(call) - 1;
+      // Empty or not: it tells that the call has begun.
+      this.#pushInput(call, call.text);
+    }
+  }
+
+  /**
+   * Which call a fragment belongs to, undefined for a new one. The index decides, but some servers give every
+   * call index 0 (an id and a name of its own then begins a new one), count fragments in place of calls (neither
+   * id nor name: the last one goes on), or send no index at all.
+   */
+  #findCall(
+    at: {
+      readonly index: number | undefined;
+      readonly id: string;
+      readonly name: string;
+      readonly place: number;
+    },
+  ): OpenCall | undefined {
+    const { index, id, name, place } = at;
+    if (index !== undefined) {
+      const call = this.#byIndex.get(index);
+      if (call === undefined) return id === "" && name === "" ? this.#last : undefined;
+      return isOther(id, call.id) && name !== "" ? undefined : call;
+    }
+    if (id !== "") {
+      const last = this.#last;
+      if (last !== undefined && last.id === "" && last.name === "") return last;
+      return this.#calls.findLast((call) => call.id === id);
+    }
+    if (name === "") return this.#last;
+    // No id and no index: a repeated name goes on with a call whose arguments are not whole yet.
+    const goesOn = place === 0 && this.#last?.name === name && !isWhole(this.#last.text);
+    return goesOn ? this.#last : undefined;
+  }
+
+  #openCall(index: number | undefined): OpenCall {
+    const call: OpenCall = { id: "", name: "", text: "", position: -1 };
+    this.#calls.push(call);
+    if (index !== undefined) this.#byIndex.set(index, call);
+    return call;
+  }
+
+  #pushInput(call: OpenCall, delta: string): void {
+    this.#push({ type: "tool.input.delta", call: call.position, name: call.name, delta });
+  }
+
+  #push(delta: Delta): void {
+    this.#begun = true;
+    const last = this.#events.at(-1);
+    if (last === undefined || last.type !== delta.type) {
+      this.#events.push(delta);
+    } else if (last.type === "tool.input.delta" && delta.type === "tool.input.delta") {
+      if (last.call === delta.call) last.delta += delta.delta;
+      else this.#events.push(delta);
+    } else if (last.type !== "tool.input.delta" && delta.type !== "tool.input.delta") {
+      last.text += delta.text;
+    }
+  }
+}
+
+function isOther(id: string, known: string): boolean {
+  return id !== "" && known !== "" && id !== known;
+}
+
+function isWhole(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parseArguments(text: string): unknown {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Kept as text below: the loop answers such a call with an error that the model can read.
+  }
+  return { unparsed_arguments: text };
+}
+
+function finishReason(reason: string, hasCalls: boolean): FinishReason {
+  switch (reason) {
+    case "length":
+    case "max_tokens":
+    case "model_length":
+      return "length";
+    case "content_filter":
+      return "content-filter";
+    default:
+      // "stop", "tool_calls", "function_call" and what servers add: whether there are calls tells more.
+      return hasCalls ? "tool-calls" : "stop";
+  }
+}
+
+function readUsage(usage: Fields): Usage | undefined {
+  const inputTokens = usage.prompt_tokens;
+  if (typeof inputTokens !== "number" || !(inputTokens > 0)) return undefined;
+  const outputTokens = typeof usage.completion_tokens === "number" ? usage.completion_tokens : 0;
+  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const cachedTokens = details.cached_tokens ?? usage.prompt_cache_hit_tokens;
+  return { inputTokens, outputTokens, ...(typeof cachedTokens === "number" ? { cachedTokens } : {}) };
+}

@@ -1,0 +1,100 @@
+/**
+ * A model without a network: a function from the request to the reply. It is the default model and the tests'
+ * model; everything around it (streaming, usage, the window, cancelling) behaves as with a real one.
+ *
+ * @module
+ */
+import type { AssistantMessage, TextPart, ToolCallPart } from "../core/message.ts";
+import { SelvageError } from "../core/errors.ts";
+import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
+
+/** A call that a script wants to make. */
+export interface ScriptedCall {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What a script answers. */
+export interface ScriptedReply {
+  readonly reasoning?: string;
+  readonly text?: string;
+  readonly calls?: readonly ScriptedCall[];
+}
+
+/** Decides on the next reply from nothing but the request. */
+export type Script = (request: ModelRequest) => ScriptedReply;
+
+/** Settings of {@link scripted}. */
+export interface ScriptedOptions {
+  readonly script: Script;
+  readonly id?: string;
+  /** Tokens; default 128,000. */
+  readonly window?: number;
+  /** Tokens; default 4,096. */
+  readonly maxOutput?: number;
+}
+
+const encoder = new TextEncoder();
+
+/** Tokens of a value at four UTF-8 bytes each: what this model "bills". */
+export function scriptedTokens(value: unknown): number {
+  const text = typeof value === "string" ? value : JSON.stringify(value) ?? "";
+  return Math.ceil(encoder.encode(text).length / 4);
+}
+
+function* pieces(text: string): Generator<string> {
+  // Words with the space before them, as providers cut their deltas.
+  for (const match of text.matchAll(/\s*\S+|\s+$/g)) yield match[0];
+}
+
+/**
+ * Makes a model out of a function.
+ *
+ * @param options The script, and the limits the model claims to have.
+ * @returns A model that needs no network and answers the same request in the same way.
+ *
+ * @example
+ * ```ts
+ * import { scripted } from "@selvage/selvage/models";
+ *
+ * const model = scripted({ script: ({ messages }) => ({ text: `You sent ${messages.length} messages.` }) });
+ * console.log(model.id);
+ * ```
+ */
+export function scripted(options: ScriptedOptions): Model {
+  const window = options.window ?? 128_000;
+  const maxOutput = options.maxOutput ?? 4_096;
+  let calls = 0;
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    const inputTokens = scriptedTokens([request.system, request.tools, request.messages]);
+    if (inputTokens + request.maxOutput > window) {
+      throw new SelvageError(
+        "context_length_exceeded",
+        `Cannot answer: found a request of ${inputTokens} tokens and ${request.maxOutput} reserved for the ` +
+          `answer, wanted at most ${window} together`,
+        { fields: { window } },
+      );
+    }
+    const reply = options.script(request);
+    const content: (TextPart | ToolCallPart)[] = [];
+    for (const text of pieces(reply.reasoning ?? "")) yield { type: "reasoning.delta", text };
+    for (const text of pieces(reply.text ?? "")) {
+      // A turn of the event loop for each delta: a real model does not answer in one go, and a cancel must get in.
+      await Promise.resolve();
+      if (signal.aborted) throw signal.reason;
+      yield { type: "text.delta", text };
+    }
+    if (reply.text !== undefined && reply.text !== "") content.push({ type: "text", text: reply.text });
+    for (const [call, { name, input }] of (reply.calls ?? []).entries()) {
+      yield { type: "tool.input.delta", call, name, delta: JSON.stringify(input) };
+      content.push({ type: "tool-call", toolCallId: `scripted_${++calls}`, toolName: name, input });
+    }
+    const message: AssistantMessage = { role: "assistant", content };
+    const usage: Usage = { inputTokens, outputTokens: scriptedTokens([reply.reasoning ?? "", content]) };
+    if (signal.aborted) throw signal.reason;
+    yield { type: "finish", reason: content.some((p) => p.type === "tool-call") ? "tool-calls" : "stop", message, usage };
+  }
+
+  return { id: options.id ?? "scripted", window, maxOutput, dialect: "scripted", stream };
+}

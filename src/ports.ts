@@ -1,0 +1,247 @@
+/**
+ * What the loop needs from the outside: a model, tools, a store, a clock. Adapters implement these; nothing
+ * in here knows a vendor.
+ *
+ * @module
+ */
+import type { AssistantMessage, Message, ToolOutput } from "./core/message.ts";
+
+/** Time, injected so that tests own it. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Tokens that a provider billed for one model call, in one normalised form. */
+export interface Usage {
+  /** Every token of the request, cached ones included. */
+  readonly inputTokens: number;
+  /** Every token of the answer, reasoning included. */
+  readonly outputTokens: number;
+  /** The part of `inputTokens` that was read from a cache. */
+  readonly cachedTokens?: number;
+}
+
+/** Why a model call ended. */
+export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter";
+
+/** A tool as the model is told about it. */
+export interface ToolSchema {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** One request to a model. */
+export interface ModelRequest {
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSchema[];
+  /** The most tokens that the answer may take. */
+  readonly maxOutput: number;
+}
+
+/**
+ * What a model streams. `finish` is the terminal marker: it is sent once, last, and only when the provider
+ * itself has said that the message is complete. A stream that ends without it throws instead.
+ */
+export type ModelEvent =
+  | { readonly type: "text.delta"; readonly text: string }
+  | { readonly type: "reasoning.delta"; readonly text: string }
+  | {
+    readonly type: "tool.input.delta";
+    /** Index of the call in the message, from 0. */
+    readonly call: number;
+    readonly name: string;
+    readonly delta: string;
+  }
+  | {
+    readonly type: "finish";
+    readonly reason: FinishReason;
+    /** The whole message. Arguments that are not a JSON object are kept as `{ unparsed_arguments: text }`. */
+    readonly message: AssistantMessage;
+    readonly usage?: Usage;
+  };
+
+/** Which rules a provider lays on a transcript. */
+export type Dialect = "openai-chat" | "anthropic" | "scripted";
+
+/** A language model. */
+export interface Model {
+  /** The name that events and logs show. */
+  readonly id: string;
+  /** Tokens of request and answer together that the model can hold. */
+  readonly window: number;
+  /** The most tokens that one answer can have. */
+  readonly maxOutput: number;
+  readonly dialect: Dialect;
+  /** Billed tokens for one `o200k_base` token of text; learned where a provider differs. Default 1. */
+  readonly tokenFactor?: number;
+  /**
+   * Streams one answer. Throws a `SelvageError` with a `model_*` code when the provider refuses, fails or
+   * breaks off; aborting the signal ends the upstream request at once.
+   */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+}
+
+/** Whose session it is and what it is called. */
+export interface SessionKey {
+  readonly tenant: string;
+  readonly user?: string;
+  readonly session: string;
+}
+
+/** What a tool gets beside its input. */
+export interface ToolContext {
+  /** Aborts when the turn is cancelled or the tool's time is up. */
+  readonly signal: AbortSignal;
+  readonly session: string;
+  readonly tenant: string;
+  readonly user?: string;
+}
+
+/** Input that passed, or a sentence on why it did not. */
+export type ToolInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+/** A tool that the loop can run. Made by `defineTool()`. */
+export interface Tool extends ToolSchema {
+  /** Argument names that a ledger line always keeps, to 400 characters. */
+  readonly verbatimArgs: readonly string[];
+  /** Milliseconds before a call is answered with an error. */
+  readonly timeoutMs?: number;
+  /** Checks the arguments of a call. */
+  parse(input: unknown): ToolInput;
+  /** Runs the tool on checked input. A string becomes text, anything else JSON. */
+  execute(input: unknown, context: ToolContext): unknown;
+}
+
+/** How a call ended. */
+export type CallStatus = "ok" | "error" | "aborted";
+
+/** What every entry has. */
+interface EntryBase {
+  /** Position in the log, from 0. `e41` is the entry with `seq` 41, `e41.0` its first call. */
+  readonly seq: number;
+  readonly turn: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** A message from the user. */
+export interface UserEntry extends EntryBase {
+  readonly kind: "user";
+  readonly message: Extract<Message, { role: "user" }>;
+  /** Kept verbatim in every view until released. */
+  readonly pinned?: boolean;
+}
+
+/** What the model said in one step, its calls included. */
+export interface AssistantEntry extends EntryBase {
+  readonly kind: "assistant";
+  readonly step: number;
+  readonly message: AssistantMessage;
+  readonly reason: FinishReason;
+  readonly model: string;
+  readonly usage?: Usage;
+}
+
+/** The answer to one call, named by position: pairing holds by construction. */
+export interface ResultEntry extends EntryBase {
+  readonly kind: "result";
+  readonly step: number;
+  /** Reference of the call, for example `e41.0`. */
+  readonly call: string;
+  readonly toolName: string;
+  readonly status: CallStatus;
+  readonly output: ToolOutput;
+  /** Tokens to which the result is shown shortened from the start; the output itself is whole. */
+  readonly cap?: number;
+  /** Milliseconds that the call took. */
+  readonly ms: number;
+}
+
+/** One stored item of a session's log; never edited, never lost. */
+export type Entry = UserEntry | AssistantEntry | ResultEntry;
+
+/** Who runs the session's turn. The epoch rises with each takeover; a commit under an older one is refused. */
+export interface Lease {
+  readonly owner: string;
+  readonly turn: string;
+  readonly epoch: number;
+  /** Milliseconds since the epoch after which the lease may be taken over. */
+  readonly expires: number;
+}
+
+/** The small, mutable part of a session. Everything in it is JSON. */
+export interface SessionHead {
+  /** Number of the stored format. */
+  readonly schema: 1;
+  readonly agent: string;
+  /** Entries in the log. */
+  readonly length: number;
+  /** Number of the view in force, 0 for the log itself. */
+  readonly view: number;
+  /** Set while a compaction is due that found no legal cut. */
+  readonly flag?: { readonly reason: string; readonly since: number };
+  /** What the meter knows from the provider's bill. */
+  readonly meter?: unknown;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Epoch of the last lease given. */
+  readonly epoch: number;
+  readonly lease?: Lease;
+}
+
+/** A session as read from a store. `view` is the stored view in force, null for the log itself. */
+export interface SessionState {
+  readonly head: SessionHead;
+  readonly entries: readonly Entry[];
+  readonly view: unknown;
+}
+
+/** What one commit changes; all of it lands, or nothing. */
+export interface Commit {
+  /** Appended to the log. The first has `seq` equal to the length of the log before. */
+  readonly entries?: readonly Entry[];
+  /** A new view with its number, one above the last. */
+  readonly view?: { readonly version: number; readonly value: unknown };
+  /** The flag from now on; null clears it. */
+  readonly flag?: { readonly reason: string; readonly since: number } | null;
+  readonly meter?: unknown;
+  /** Ends the lease with this commit. */
+  readonly release?: boolean;
+}
+
+/**
+ * Where sessions live. `acquire`, `commit` and `renew` throw `SelvageError`s with the codes `turn_running`
+ * (fields: `turn`, `expires`) and `lease_lost`.
+ */
+export interface Store {
+  /** Reads a session, or null where there is none. */
+  read(key: SessionKey): Promise<SessionState | null>;
+  /** Reads one entry, or null. */
+  entry(key: SessionKey, seq: number): Promise<Entry | null>;
+  /**
+   * Takes the lease of a session, making the session where there is none, and reads it. Throws `turn_running`
+   * while another lease is alive; takes an expired one over.
+   */
+  acquire(
+    key: SessionKey,
+    options: { readonly agent: string; readonly owner: string; readonly turn: string; readonly ttlMs: number },
+  ): Promise<SessionState & { readonly lease: Lease }>;
+  /** Appends and changes under a lease; throws `lease_lost` where it is no longer ours. */
+  commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void>;
+  /** Extends a lease by `ttlMs` from now; throws `lease_lost` where it is no longer ours. */
+  renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void>;
+  /** Deletes a session with everything in it; says whether there was one. */
+  delete(key: SessionKey): Promise<boolean>;
+  /** Resolves when the store answers; used by health checks. */
+  ping(): Promise<void>;
+  /** Lets go of what the store holds open. */
+  close(): void;
+}

@@ -1,0 +1,152 @@
+/**
+ * The rules of a session's head: who may hold the lease, and what a commit makes of a head. Pure, and shared by
+ * the stores, so that they cannot differ.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Commit, Lease, SessionHead, SessionKey } from "../ports.ts";
+
+/** Number of the stored format that this code reads and writes. */
+export const SCHEMA = 1;
+
+/** What a caller of `Store.acquire` asks for. */
+export interface LeaseRequest {
+  readonly agent: string;
+  readonly owner: string;
+  readonly turn: string;
+  readonly ttlMs: number;
+}
+
+/** Throws `turn_running` where a lease is alive at `now`, in milliseconds since the epoch. */
+export function refuseWhileRunning(
+  key: SessionKey,
+  head: SessionHead,
+  { turn, now }: { turn: string; now: number },
+): void {
+  const { lease } = head;
+  if (lease === undefined || lease.expires <= now) return;
+  throw new SelvageError(
+    "turn_running",
+    `Cannot start turn "${turn}" in session "${key.session}": found turn "${lease.turn}" running, ` +
+      `its lease good for ${lease.expires - now} ms more, wanted a session at rest`,
+    { fields: { turn: lease.turn, expires: lease.expires } },
+  );
+}
+
+/** Makes the head of a session under a new lease; `head` is null for a session that is yet to be. */
+export function withNewLease(
+  head: SessionHead | null,
+  request: LeaseRequest,
+  now: number,
+): SessionHead & { readonly lease: Lease } {
+  const { agent, owner, turn, ttlMs } = request;
+  const epoch = (head?.epoch ?? 0) + 1;
+  const base = head ?? { schema: SCHEMA, agent, length: 0, view: 0, createdAt: now, updatedAt: now };
+  return { ...base, epoch, lease: { owner, turn, epoch, expires: now + ttlMs } };
+}
+
+/** Says whether a lease is the one in force. One that has expired, but that nobody took over, still is. */
+export function holdsLease(
+  head: SessionHead | null,
+  lease: Lease,
+): head is SessionHead & { readonly lease: Lease } {
+  const found = head?.lease;
+  return found !== undefined && found.owner === lease.owner && found.turn === lease.turn &&
+    found.epoch === lease.epoch;
+}
+
+function requireLease(
+  key: SessionKey,
+  head: SessionHead | null,
+  lease: Lease,
+): SessionHead & { readonly lease: Lease } {
+  if (holdsLease(head, lease)) return head;
+  const found = head === null
+    ? "no session"
+    : head.lease === undefined
+    ? `no lease, epoch ${head.epoch}`
+    : `the lease of turn "${head.lease.turn}", epoch ${head.lease.epoch}`;
+  throw new SelvageError(
+    "lease_lost",
+    `Cannot write to session "${key.session}": found ${found}, ` +
+      `wanted the lease of turn "${lease.turn}", epoch ${lease.epoch}`,
+    { fields: { turn: lease.turn, epoch: lease.epoch } },
+  );
+}
+
+/**
+ * Makes the head that a lease leaves when it is extended by `ttlMs` milliseconds from `now`. Throws `lease_lost`.
+ */
+export function withLongerLease(
+  key: SessionKey,
+  head: SessionHead | null,
+  { lease, ttlMs, now }: { lease: Lease; ttlMs: number; now: number },
+): SessionHead {
+  const held = requireLease(key, head, lease);
+  return { ...held, lease: { ...held.lease, expires: now + ttlMs } };
+}
+
+/**
+ * Makes the head that a commit leaves. Throws `lease_lost`, and a `RangeError` where an entry or the view does not
+ * follow on what is stored.
+ */
+export function withCommit(
+  key: SessionKey,
+  head: SessionHead | null,
+  { lease, commit, now }: { lease: Lease; commit: Commit; now: number },
+): SessionHead {
+  const { lease: inForce, flag: oldFlag, ...rest } = requireLease(key, head, lease);
+  const entries = commit.entries ?? [];
+  for (const [index, { seq }] of entries.entries()) {
+    if (seq !== rest.length + index) {
+      throw new RangeError(
+        `Cannot append to session "${key.session}": found an entry with seq ${seq}, wanted ${
+          rest.length + index
+        }`,
+      );
+    }
+  }
+  const view = commit.view?.version ?? rest.view;
+  if (commit.view !== undefined && view !== rest.view + 1) {
+    throw new RangeError(
+      `Cannot store a view of session "${key.session}": found version ${view}, wanted ${rest.view + 1}`,
+    );
+  }
+  const flag = commit.flag === undefined ? oldFlag : commit.flag ?? undefined;
+  return {
+    ...rest,
+    length: rest.length + entries.length,
+    view,
+    ...(flag === undefined ? {} : { flag }),
+    ...(commit.meter === undefined ? {} : { meter: commit.meter }),
+    updatedAt: now,
+    ...(commit.release ? {} : { lease: inForce }),
+  };
+}
+
+function isSame(stored: unknown, wanted: unknown): boolean {
+  return JSON.stringify(stored) === JSON.stringify(wanted);
+}
+
+/**
+ * Says whether a head is already where a commit leads, under the same lease: then the commit landed before and
+ * only its acknowledgement was lost. The caller has yet to compare the last entry and the view.
+ */
+export function isWhereCommitLeads(
+  head: SessionHead | null,
+  lease: Lease,
+  commit: Commit,
+): head is SessionHead {
+  if (head === null) return false;
+  const last = commit.entries?.at(-1);
+  if (last === undefined && commit.view === undefined && !commit.release) return false;
+  // Only the holder of an epoch can have ended it without raising it.
+  const ours = commit.release
+    ? head.lease === undefined && head.epoch === lease.epoch
+    : holdsLease(head, lease);
+  return ours && (last === undefined || head.length === last.seq + 1) &&
+    (commit.view === undefined || head.view === commit.view.version) &&
+    (commit.flag === undefined || isSame(head.flag ?? null, commit.flag)) &&
+    (commit.meter === undefined || isSame(head.meter, commit.meter));
+}

@@ -1,0 +1,43 @@
+/**
+ * A session's name as one string, and as the start of its keys in a key-value store.
+ *
+ * @module
+ */
+import type { SessionKey } from "../ports.ts";
+
+/** One part of a key. */
+export type KeyPart = string | number | Uint8Array;
+
+/** A key in a key-value store. */
+export type Key = readonly KeyPart[];
+
+/** Makes one string out of a session's key: different keys give different strings. */
+export function nameOf({ tenant, user = "", session }: SessionKey): string {
+  return JSON.stringify([tenant, user, session]);
+}
+
+/**
+ * Makes a text into a part of a key. A lone surrogate has no UTF-8 form: two names that differ only in one would
+ * share a key. Such a name becomes its UTF-16 bytes, which no string part can equal.
+ */
+function partOf(text: string): KeyPart {
+  if (text.isWellFormed()) return text;
+  return Uint8Array.from(
+    { length: text.length * 2 },
+    (_, i) => text.charCodeAt(i >> 1) >> (i % 2 === 0 ? 8 : 0) & 0xff,
+  );
+}
+
+/** Makes the start of all keys of a session. */
+export function prefixOf({ tenant, user = "", session }: SessionKey): Key {
+  return ["selvage", partOf(tenant), partOf(user), partOf(session)];
+}
+
+/** Counts the bytes that a key takes when encoded: a tag and an end for each part, a zero byte twice. */
+export function keyBytes(key: Key): number {
+  return key.reduce<number>((sum, part) => {
+    if (typeof part === "number") return sum + 9;
+    const bytes = typeof part === "string" ? new TextEncoder().encode(part) : part;
+    return sum + 2 + bytes.length + bytes.filter((byte) => byte === 0).length;
+  }, 0);
+}

@@ -1,0 +1,42 @@
+/**
+ * Patience with an SQLite file that somebody else writes to at the moment.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Clock } from "../ports.ts";
+import { systemClock } from "./_clock.ts";
+
+const PATIENCE_MS = 5_000;
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && error.message.includes("database is locked");
+}
+
+/**
+ * Runs a store operation, again after 2 to 15 ms for as long as the database is locked, and throws `store_busy`
+ * after 5 s of that. A locked database never has taken the write.
+ *
+ * The clock is real time unless a test says otherwise, whatever clock the store has: the lock is held by another
+ * process, which a clock that stands still would wait for without end.
+ */
+export async function whileLocked<T>(run: () => Promise<T>, clock: Clock = systemClock): Promise<T> {
+  const start = clock.now();
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+      const waited = clock.now() - start;
+      if (waited >= PATIENCE_MS) {
+        throw new SelvageError(
+          "store_busy",
+          `Cannot reach the store: found its database locked for ${waited} ms, wanted a turn within ${PATIENCE_MS} ms`,
+          { cause: error },
+        );
+      }
+      // Jitter, so that two writers that met do not meet again.
+      await clock.sleep(2 + Math.random() * 13);
+    }
+  }
+}

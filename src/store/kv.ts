@@ -1,0 +1,454 @@
+/**
+ * Sessions in Deno KV: an SQLite file, FoundationDB on Deno Deploy, or a server that speaks KV Connect.
+ *
+ * Keys of a session start with `["selvage", tenant, user, session]`; then come `"h"` for the head, `"e", seq` for
+ * an entry, `"v", version` for a view, and `"c", group, index` for a chunk of an entry or view above 60 KiB.
+ *
+ * All that makes a write safe is one rule: every atomic operation checks the head, and what lies beyond the head's
+ * `length` and `view` does not count. A commit that needs several operations moves the head in the last one, so a
+ * crash leaves records that nobody reads; a writer that lost its lease, or whose session was deleted, can write
+ * nothing at all, not even those.
+ *
+ * This file is longer than most because `Deno.*` is kept in it.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Clock, Commit, Entry, Lease, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
+import { systemClock } from "./_clock.ts";
+import {
+  holdsLease,
+  isWhereCommitLeads,
+  type LeaseRequest,
+  refuseWhileRunning,
+  SCHEMA,
+  withCommit,
+  withLongerLease,
+  withNewLease,
+} from "./_head.ts";
+import { toText } from "./_json.ts";
+import { type Key, nameOf, prefixOf } from "./_key.ts";
+import { whileLocked } from "./_locked.ts";
+import { KeyedQueue } from "./_queue.ts";
+import {
+  chunkGroupId,
+  chunkGroupTime,
+  isChunked,
+  packRecords,
+  recordsOf,
+  type StoredRecord,
+} from "./_records.ts";
+
+/** Settings of {@link kvStore}. */
+export interface KvStoreOptions {
+  /** A file, `:memory:`, or the URL of a KV Connect server. Left out: the database that the platform assigns. */
+  readonly path?: string;
+  /** Default: the clock of the machine. */
+  readonly clock?: Clock;
+}
+
+/** How long chunks that nobody names are left alone, in milliseconds. */
+const ORPHAN_AGE_MS = 3_600_000;
+
+/** Keys read, or deleted, in one go. */
+const PAGE = 100;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** The head as it was read. `life` tells a session from an earlier one of the same name that was deleted. */
+interface FoundHead {
+  readonly head: SessionHead;
+  readonly life: string;
+  readonly versionstamp: string;
+}
+
+/** Where a session is. */
+interface Place {
+  readonly key: SessionKey;
+  readonly name: string;
+  readonly prefix: Key;
+  readonly headKey: Key;
+}
+
+/** What an update writes. */
+interface Change {
+  readonly head: SessionHead;
+  readonly records: readonly StoredRecord[];
+}
+
+function placeOf(key: SessionKey): Place {
+  const prefix = prefixOf(key);
+  return { key, name: nameOf(key), prefix, headKey: [...prefix, "h"] };
+}
+
+function corrupt(place: Place, what: string, found: string): SelvageError {
+  const { session } = place.key;
+  return new SelvageError(
+    "store_corrupt",
+    `Cannot read ${what} of session "${session}": found ${found}, wanted it whole`,
+    { fields: { session, what } },
+  );
+}
+
+class KvStore implements Store {
+  readonly #kv: Deno.Kv;
+  readonly #clock: Clock;
+  readonly #queue = new KeyedQueue();
+  /** Heads as last written under a lease from here: saves a read per commit, and `check()` finds a stale one out. */
+  readonly #held = new Map<string, { readonly value: unknown; readonly versionstamp: string }>();
+  #isClosed = false;
+
+  constructor(kv: Deno.Kv, clock: Clock) {
+    this.#kv = kv;
+    this.#clock = clock;
+  }
+
+  read(key: SessionKey): Promise<SessionState | null> {
+    const place = placeOf(key);
+    return this.#snapshot(place, async ({ head }) => (await this.#load(place, head)).state);
+  }
+
+  entry(key: SessionKey, seq: number): Promise<Entry | null> {
+    const place = placeOf(key);
+    return this.#snapshot(place, async ({ head }) => {
+      if (!Number.isInteger(seq) || seq < 0 || seq >= head.length) return null;
+      return await this.#parse<Entry>(place, await this.#get([...place.prefix, "e", seq]), `entry ${seq}`);
+    });
+  }
+
+  acquire(key: SessionKey, options: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
+    const place = placeOf(key);
+    return this.#queue.run(place.name, async () => {
+      for (;;) {
+        // Everything is read before the lease is taken: a session that cannot be read is not blocked by the attempt.
+        const before = await this.#snapshot(place, async (found) => {
+          refuseWhileRunning(key, found.head, { turn: options.turn, now: this.#clock.now() });
+          return { found, ...await this.#load(place, found.head) };
+        });
+        // A crash while a session was deleted leaves what is not the new session's.
+        if (before === null) await this.#clear(place);
+        const head = withNewLease(before?.state.head ?? null, options, this.#clock.now());
+        const taken = await this.#write(place, before?.found ?? null, { head, records: [] });
+        if (taken === null) continue;
+        if (before?.state.head.lease !== undefined) await this.#sweep(place, taken, before.groups);
+        const { entries, view } = before?.state ?? { entries: [], view: null };
+        return { head, entries, view, lease: { ...head.lease } };
+      }
+    });
+  }
+
+  commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
+    const place = placeOf(key);
+    return this.#queue.run(place.name, async () => {
+      const records = this.#recordsOf(place, commit);
+      await this.#update(place, lease, async (head) => {
+        if (isWhereCommitLeads(head, lease, commit) && await this.#hasContent(place, commit)) return null;
+        return { head: withCommit(key, head, { lease, commit, now: this.#clock.now() }), records };
+      });
+    });
+  }
+
+  renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void> {
+    const place = placeOf(key);
+    return this.#queue.run(place.name, () =>
+      this.#update(place, lease, (head) => ({
+        head: withLongerLease(key, head, { lease, ttlMs, now: this.#clock.now() }),
+        records: [],
+      })));
+  }
+
+  delete(key: SessionKey): Promise<boolean> {
+    const place = placeOf(key);
+    return this.#queue.run(place.name, async () => {
+      this.#held.delete(place.name);
+      for (;;) {
+        const found = await this.#head(place);
+        if (found !== null) {
+          // The head first: from then on there is no session, and nobody can write to it.
+          const check = { key: place.headKey, versionstamp: found.versionstamp };
+          const { ok } = await whileLocked(() =>
+            this.#kv.atomic().check(check).delete(place.headKey).commit()
+          );
+          if (!ok) continue;
+        }
+        await this.#clear(place);
+        return found !== null;
+      }
+    });
+  }
+
+  async ping(): Promise<void> {
+    await this.#get(["selvage"]);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#held.clear();
+    this.#kv.close();
+  }
+
+  async #get(key: Key): Promise<unknown> {
+    return (await whileLocked(() => this.#kv.get(key))).value;
+  }
+
+  /** Lists a range, keeping of each record what `pick` makes of it. */
+  #list<T>(
+    selector: Deno.KvListSelector,
+    pick: (entry: Deno.KvEntry<unknown>) => T,
+    limit?: number,
+  ): Promise<T[]> {
+    return whileLocked(async () => {
+      const found: T[] = [];
+      const options = { batchSize: PAGE, ...(limit === undefined ? {} : { limit }) };
+      for await (const entry of this.#kv.list<unknown>(selector, options)) found.push(pick(entry));
+      return found;
+    });
+  }
+
+  async #head(place: Place): Promise<FoundHead | null> {
+    const { value, versionstamp } = await whileLocked(() => this.#kv.get(place.headKey));
+    return versionstamp === null ? null : this.#parseHead(place, value, versionstamp);
+  }
+
+  #parseHead(place: Place, value: unknown, versionstamp: string): FoundHead {
+    if (!(value instanceof Uint8Array)) throw corrupt(place, "the head", typeof value);
+    const { life, ...head }: SessionHead & { life: string } = this.#decode(place, value, "the head");
+    // The type says 1; the database may have been written by another release.
+    const schema: number = head.schema;
+    if (schema !== SCHEMA) {
+      throw new SelvageError(
+        "store_schema",
+        `Cannot open session "${place.key.session}": found stored format ${schema}, wanted ${SCHEMA}`,
+        { fields: { found: schema, wanted: SCHEMA } },
+      );
+    }
+    return { head, life, versionstamp };
+  }
+
+  #decode<T>(place: Place, bytes: Uint8Array, what: string): T {
+    try {
+      return JSON.parse(decoder.decode(bytes));
+    } catch (cause) {
+      const { message, code, fields } = corrupt(place, what, `${bytes.length} bytes that are not JSON`);
+      throw new SelvageError(code, message, { cause, fields });
+    }
+  }
+
+  /** Puts a stored value together: itself, or the chunks that it names. */
+  async #bytes(place: Place, value: unknown, what: string): Promise<Uint8Array> {
+    if (value instanceof Uint8Array) return value;
+    if (!isChunked(value)) throw corrupt(place, what, value === null ? "nothing" : typeof value);
+    const chunks = await this.#list({ prefix: [...place.prefix, "c", value.chunks] }, (entry) => entry.value);
+    const whole = new Uint8Array(value.bytes);
+    let length = 0;
+    for (const chunk of chunks) {
+      if (!(chunk instanceof Uint8Array) || length + chunk.length > whole.length) {
+        throw corrupt(place, what, "a chunk that is not its own");
+      }
+      whole.set(chunk, length);
+      length += chunk.length;
+    }
+    if (chunks.length !== value.n || length !== value.bytes) {
+      throw corrupt(place, what, `${chunks.length} of ${value.n} chunks, ${length} of ${value.bytes} bytes`);
+    }
+    return whole;
+  }
+
+  async #parse<T>(place: Place, value: unknown, what: string): Promise<T> {
+    return this.#decode(place, await this.#bytes(place, value, what), what);
+  }
+
+  /**
+   * Runs reads that depend on the head, which belong together because records never change within the life of a
+   * session. One that was deleted meanwhile, and perhaps made anew, is read again from the start.
+   */
+  async #snapshot<T>(place: Place, load: (found: FoundHead) => Promise<T>): Promise<T | null> {
+    for (;;) {
+      const found = await this.#head(place);
+      if (found === null) return null;
+      const [outcome] = await Promise.allSettled([load(found)]);
+      if ((await this.#head(place))?.life !== found.life) continue;
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
+    }
+  }
+
+  /** Reads all that a head speaks of, and the ids of the groups of chunks that its entries name. */
+  async #load(place: Place, head: SessionHead): Promise<{ state: SessionState; groups: Set<string> }> {
+    const prefix = [...place.prefix, "e"];
+    const found = await this.#list(
+      { prefix, end: [...prefix, head.length] },
+      ({ key, value }) => ({ seq: key.at(-1), value }),
+    );
+    const groups = new Set<string>();
+    const entries: Entry[] = [];
+    for (let seq = 0; seq < head.length; seq++) {
+      const record = found[seq];
+      // A hole moves every later record up by one: the first place where numbers differ is the hole.
+      const value = record?.seq === seq ? record.value : null;
+      if (isChunked(value)) groups.add(value.chunks);
+      entries.push(await this.#parse(place, value, `entry ${seq}`));
+    }
+    const view = head.view === 0
+      ? null
+      : await this.#parse(place, await this.#get([...place.prefix, "v", head.view]), `view ${head.view}`);
+    return { state: { head, entries, view }, groups };
+  }
+
+  /** Makes the records of a commit; what is not JSON is refused here, before anything is written. */
+  #recordsOf(place: Place, { entries = [], view }: Commit): StoredRecord[] {
+    const chunkKey = [...place.prefix, "c"];
+    const make = (key: Key, value: unknown, what: string) =>
+      recordsOf([...place.prefix, ...key], encoder.encode(toText(value, what)), {
+        group: chunkGroupId(this.#clock.now()),
+        chunkKey,
+      });
+    const records = entries.map((entry) => make(["e", entry.seq], entry, `entry ${entry.seq}`));
+    if (view !== undefined) records.push(make(["v", view.version], view.value, `view ${view.version}`));
+    return records.flat();
+  }
+
+  /** Says whether the last entry and the view of a commit are what is stored. */
+  async #hasContent(place: Place, { entries, view }: Commit): Promise<boolean> {
+    const last = entries?.at(-1);
+    const wanted: [Key, unknown, string][] = [];
+    if (last !== undefined) wanted.push([["e", last.seq], last, `entry ${last.seq}`]);
+    if (view !== undefined) wanted.push([["v", view.version], view.value, `view ${view.version}`]);
+    for (const [key, value, what] of wanted) {
+      const stored = await this.#bytes(place, await this.#get([...place.prefix, ...key]), what);
+      if (decoder.decode(stored) !== toText(value, what)) return false;
+    }
+    return true;
+  }
+
+  /**
+   * Changes a session under a lease. `decide` makes the change out of the head, or null where nothing is left to
+   * do. A refused write means that somebody else's came first: the head is read again and `decide` asked again,
+   * which throws where the lease is gone. That ends, since each refusal is the progress of another writer.
+   */
+  async #update(
+    place: Place,
+    lease: Lease,
+    decide: (head: SessionHead | null) => Change | null | Promise<Change | null>,
+  ): Promise<void> {
+    for (let held = this.#heldHead(place, lease);; held = null) {
+      const found = held ?? await this.#head(place);
+      let change: Change | null;
+      try {
+        change = await decide(found?.head ?? null);
+      } catch (error) {
+        this.#held.delete(place.name);
+        // A head from memory may be behind: only the database can say that a lease is lost.
+        if (held === null) throw error;
+        continue;
+      }
+      if (change === null || await this.#write(place, found, change) !== null) return;
+    }
+  }
+
+  #heldHead(place: Place, lease: Lease): FoundHead | null {
+    const held = this.#held.get(place.name);
+    if (held === undefined) return null;
+    const found = this.#parseHead(place, held.value, held.versionstamp);
+    return holdsLease(found.head, lease) ? found : null;
+  }
+
+  /** Writes a change, the head last; null where the head is no longer the one that was found. */
+  async #write(place: Place, found: FoundHead | null, { head, records }: Change): Promise<string | null> {
+    const value = encoder.encode(toText({ ...head, life: found?.life ?? crypto.randomUUID() }, "the head"));
+    const check = { key: place.headKey, versionstamp: found?.versionstamp ?? null };
+    const batches = packRecords(records);
+    let versionstamp = "";
+    for (const [index, batch] of batches.entries()) {
+      const result = await whileLocked(() => {
+        const atomic = this.#kv.atomic().check(check);
+        for (const record of batch) atomic.set(record.key, record.value);
+        if (index === batches.length - 1) atomic.set(place.headKey, value);
+        return atomic.commit();
+      });
+      if (!result.ok) return null;
+      versionstamp = result.versionstamp;
+    }
+    if (head.lease === undefined) this.#held.delete(place.name);
+    else this.#held.set(place.name, { value, versionstamp });
+    return versionstamp;
+  }
+
+  /** Deletes keys while the head is at `versionstamp`; says whether it stayed there. */
+  async #remove(place: Place, versionstamp: string | null, keys: readonly Deno.KvKey[]): Promise<boolean> {
+    for (let start = 0; start < keys.length; start += PAGE) {
+      const { ok } = await whileLocked(() => {
+        const atomic = this.#kv.atomic().check({ key: place.headKey, versionstamp });
+        for (const key of keys.slice(start, start + PAGE)) atomic.delete(key);
+        return atomic.commit();
+      });
+      if (!ok) return false;
+    }
+    return true;
+  }
+
+  /** Deletes all that is left of a session without a head; leaves off when somebody makes it anew. */
+  async #clear(place: Place): Promise<void> {
+    for (;;) {
+      const keys = await this.#list({ prefix: place.prefix }, (entry) => entry.key, PAGE);
+      if (keys.length === 0 || !await this.#remove(place, null, keys)) return;
+    }
+  }
+
+  /** Deletes old chunks that no entry and no view names: a crash between two batches leaves them. */
+  async #sweep(place: Place, versionstamp: string, groups: ReadonlySet<string>): Promise<void> {
+    const chunks = [...place.prefix, "c"];
+    const end = [...chunks, chunkGroupTime(this.#clock.now() - ORPHAN_AGE_MS)];
+    const old = await this.#list({ prefix: chunks, end }, (entry) => entry.key);
+    const views = await this.#list({ prefix: [...place.prefix, "v"] }, (entry) => entry.value);
+    const named = new Set(groups);
+    for (const view of views) if (isChunked(view)) named.add(view.chunks);
+    await this.#remove(place, versionstamp, old.filter((key) => !named.has(String(key.at(-2)))));
+  }
+}
+
+/**
+ * Opens a store in Deno KV. Several instances, in one process or in many, may use the same database.
+ *
+ * Throws a `SelvageError` with the code `kv_unavailable` where this Deno runs without KV or cannot open the
+ * database. Methods throw `store_corrupt` where a record is missing, `store_schema` where a session was written in
+ * another format, `store_busy` where an SQLite file stays locked for 5 s.
+ *
+ * @param options Where the database is, and the clock that leases are measured by.
+ *
+ * @example
+ * ```ts
+ * import { kvStore } from "@selvage/selvage";
+ *
+ * const store = await kvStore({ path: ":memory:" });
+ * const key = { tenant: "local", session: "s1" };
+ * const { lease } = await store.acquire(key, { agent: "default", owner: "me", turn: "t1", ttlMs: 10_000 });
+ * await store.commit(key, lease, { release: true });
+ * console.log((await store.read(key))?.head.length); // 0
+ * store.close();
+ * ```
+ */
+export async function kvStore(options: KvStoreOptions = {}): Promise<Store> {
+  const at = options.path === undefined ? "" : ` at "${options.path}"`;
+  // Its types are always there, the function only with the flag.
+  if (typeof Deno === "undefined" || typeof Deno.openKv !== "function") {
+    throw new SelvageError(
+      "kv_unavailable",
+      `Cannot open Deno KV${at}: found no Deno.openKv, wanted Deno with --unstable-kv or "unstable": ["kv"] in deno.json`,
+    );
+  }
+  let kv: Deno.Kv;
+  try {
+    kv = await whileLocked(() => Deno.openKv(options.path));
+  } catch (cause) {
+    const found = cause instanceof Error ? cause.message : String(cause);
+    throw new SelvageError(
+      "kv_unavailable",
+      `Cannot open Deno KV${at}: found "${found}", wanted a database that can be read and written`,
+      { cause },
+    );
+  }
+  return new KvStore(kv, options.clock ?? systemClock);
+}

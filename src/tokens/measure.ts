@@ -1,0 +1,77 @@
+/**
+ * What a message costs: an upper bound without a tokenizer, and the exact count with one. Media have a flat
+ * price; their base64 is never tokenized.
+ *
+ * @module
+ */
+import type { Message, ToolOutput } from "../core/message.ts";
+import { utf8Length } from "./counter.ts";
+
+/** Counts the tokens of a text; an upper bound or the exact number. */
+export type TextMeasure = (text: string) => number;
+
+/** Tokens that a message takes beside its text. */
+export const MESSAGE_OVERHEAD = 4;
+/** Tokens that a call and its result take beside their text, where the model's own figure is not known. */
+export const PAIR_OVERHEAD = 10;
+/** Flat price of an image or another file, in tokens. */
+export const FILE_TOKENS = 1_600;
+
+/** An upper bound on tokens: byte-level BPE has a token for every byte. */
+export const boundTokens: TextMeasure = utf8Length;
+
+/** A part of a message, as far as its price goes. */
+type Part = Exclude<Message["content"], string>[number];
+
+/** Text of a tool output as the model reads it; files become a note. */
+export function outputText(output: ToolOutput): string {
+  switch (output.type) {
+    case "text":
+    case "error-text":
+      return output.value;
+    case "json":
+    case "error-json":
+      return JSON.stringify(output.value) ?? "null";
+    case "execution-denied":
+      return output.reason ?? "Execution was denied";
+    case "content":
+      return output.value.map((part) => part.type === "text" ? part.text : `[file ${part.mediaType}]`).join(
+        "\n",
+      );
+    default:
+      return output satisfies never;
+  }
+}
+
+/**
+ * Tokens of one part.
+ *
+ * @param part A part of a message.
+ * @param measure How to count text.
+ */
+export function measurePart(part: Part, measure: TextMeasure): number {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return measure(part.text);
+    case "file":
+      return FILE_TOKENS;
+    case "tool-call":
+      return measure(part.toolName) + measure(JSON.stringify(part.input) ?? "") + PAIR_OVERHEAD;
+    case "tool-result":
+      return measureOutput(part.output, measure);
+    default:
+      return part satisfies never;
+  }
+}
+
+/** Tokens of a tool output. */
+export function measureOutput(output: ToolOutput, measure: TextMeasure): number {
+  const files = output.type === "content" ? output.value.filter((part) => part.type === "file").length : 0;
+  return measure(outputText(output)) + files * FILE_TOKENS + MESSAGE_OVERHEAD;
+}
+
+/** Tokens of a text message: its text and what surrounds it. */
+export function measureText(text: string, measure: TextMeasure): number {
+  return measure(text) + MESSAGE_OVERHEAD;
+}

@@ -1,0 +1,133 @@
+/**
+ * The meter: how full the context is. The provider's bill for the last completed call is the anchor; only what
+ * was appended since is counted, and only as exactly as the question needs.
+ *
+ * @module
+ */
+
+/** Which knowledge decided a reading. */
+export type MeterTier = "anchor" | "bound" | "exact";
+
+/** How full the context is, in the provider's tokens. */
+export interface MeterReading {
+  readonly tokens: number;
+  readonly tier: MeterTier;
+}
+
+/** What the meter remembers between turns. */
+export interface MeterState {
+  /** Bill of the last completed call, request and answer, and the number of items that these cover. */
+  readonly anchor: { readonly tokens: number; readonly covered: number } | null;
+  /** The provider's tokens for one counted token. */
+  readonly factor: number;
+}
+
+/** The items that are shown to the model, counted on demand. */
+export interface MeterItems {
+  /** Number of items shown. */
+  readonly length: number;
+  /** Upper bound on the tokens of the items from an index on; cheap. */
+  boundFrom(index: number): number;
+  /** Exact tokens of the items in [from, to); loads the tokenizer on first use. */
+  exact(from: number, to: number): Promise<number>;
+}
+
+/** Settings of a {@link ContextMeter}. */
+export interface MeterOptions {
+  /** The provider's tokens for one counted token, until a bill tells better. */
+  readonly factor: number;
+  /** Estimate for system text and tool schemas, in the provider's tokens. */
+  readonly fixed: number;
+  readonly state?: MeterState;
+}
+
+/** Fewer counted tokens than this teach nothing about the factor. */
+const LEARN_FROM = 500;
+
+/** Measures a context that only grows, until {@link ContextMeter.invalidate} says that it has changed. */
+export class ContextMeter {
+  /** Tokens that are there before any message, in the provider's tokens. */
+  readonly fixed: number;
+  #state: MeterState;
+
+  /**
+   * Makes a meter.
+   *
+   * @param options Factor, estimate of what is fixed, and the state of an earlier turn.
+   */
+  constructor(options: MeterOptions) {
+    this.fixed = options.fixed;
+    this.#state = options.state ?? { anchor: null, factor: options.factor };
+  }
+
+  /** What to keep for the next turn. */
+  get state(): MeterState {
+    return this.#state;
+  }
+
+  /** The provider's tokens for one counted token. */
+  get factor(): number {
+    return this.#state.factor;
+  }
+
+  /**
+   * Sets the anchor after a completed call.
+   *
+   * @param usage The bill of that one call, never of a whole loop. One without input tokens is not believed.
+   * @param covered Number of items that request and answer together cover.
+   */
+  anchor(
+    usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined,
+    covered: number,
+  ): void {
+    if (usage === undefined || !(usage.inputTokens > 0)) return;
+    const tokens = usage.inputTokens + Math.max(0, usage.outputTokens);
+    this.#state = { ...this.#state, anchor: { tokens, covered } };
+  }
+
+  /**
+   * Learns the factor from the anchor: raised at once, lowered slowly, so that it errs towards "full".
+   *
+   * @param items What is shown now.
+   */
+  async learn(items: MeterItems): Promise<void> {
+    const { anchor, factor } = this.#state;
+    if (anchor === null) return;
+    const counted = await items.exact(0, Math.min(anchor.covered, items.length));
+    if (counted < LEARN_FROM) return;
+    const billed = Math.min(4, Math.max(0.5, (anchor.tokens - this.fixed) / counted));
+    this.#state = { anchor, factor: billed > factor ? billed : (billed + factor) / 2 };
+  }
+
+  /** Forgets the anchor: the shown items have changed otherwise than by growing, so its bill is history. */
+  invalidate(): void {
+    this.#state = { ...this.#state, anchor: null };
+  }
+
+  /**
+   * Estimates the next request as well as can be.
+   *
+   * @param items What is shown now.
+   */
+  async estimate(items: MeterItems): Promise<number> {
+    const { anchor, factor } = this.#state;
+    const exact = await items.exact(anchor?.covered ?? 0, items.length);
+    return Math.ceil((anchor?.tokens ?? this.fixed) + factor * exact);
+  }
+
+  /**
+   * Reads the meter as exactly as it takes to tell on which side of a threshold the context is.
+   *
+   * @param items What is shown now.
+   * @param threshold Tokens to compare with.
+   * @returns Not over the threshold: an upper bound or the estimate; over it: a lower bound or the estimate.
+   */
+  async read(items: MeterItems, threshold: number): Promise<MeterReading> {
+    const { anchor, factor } = this.#state;
+    if (anchor !== null && anchor.tokens > threshold) return { tokens: anchor.tokens, tier: "anchor" };
+    const base = anchor?.tokens ?? this.fixed;
+    const bound = Math.ceil(base + factor * items.boundFrom(anchor?.covered ?? 0));
+    if (bound <= threshold) return { tokens: bound, tier: "bound" };
+    return { tokens: await this.estimate(items), tier: "exact" };
+  }
+}

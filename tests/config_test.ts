@@ -1,0 +1,41 @@
+import { equal, throws } from "node:assert/strict";
+import { parseConfig } from "../config.ts";
+import { SelvageError } from "../src/core/errors.ts";
+
+Deno.test("parseConfig() has a default for everything", () => {
+  const config = parseConfig({ HOME: "/root" });
+  equal(config.SELVAGE_MODEL, "scripted");
+  equal(config.SELVAGE_WINDOW, 128_000);
+  equal(config.SELVAGE_POLICY, "full");
+  equal(config.SELVAGE_KV, ".selvage/kv.sqlite3");
+});
+
+Deno.test("parseConfig() takes an empty variable as one that is not set", () => {
+  equal(parseConfig({ SELVAGE_WINDOW: "", OPENAI_API_KEY: "" }).SELVAGE_WINDOW, 128_000);
+});
+
+const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
+  [{ SELVAGE_MODEL: "gpt" }, /SELVAGE_MODEL is "gpt", wanted scripted or openai:NAME/],
+  [{ SELVAGE_MODEL: "openai:x" }, /OPENAI_API_KEY is .*wanted an API key, as SELVAGE_MODEL is openai:x/],
+  [{ SELVAGE_WINDOW: "many" }, /SELVAGE_WINDOW is "many", wanted a whole number/],
+  [{ SELVAGE_WINDOW: "100" }, /SELVAGE_WINDOW is "100"/],
+  [{ SELVAGE_WINDOW: "1e3" }, /SELVAGE_WINDOW/],
+  [{ SELVAGE_MAX_OUTPUT: "-1" }, /SELVAGE_MAX_OUTPUT/],
+  [{ SELVAGE_COMPACT_AT: "65" }, /SELVAGE_COMPACT_AT is "65", wanted a share/],
+  [{ SELVAGE_COMPACT_TO: "0.7" }, /SELVAGE_COMPACT_TO is "0.7", wanted less than SELVAGE_COMPACT_AT/],
+  [{ SELVAGE_COMPACT_AT: "0.95" }, /SELVAGE_COMPACT_AT is "0.95", wanted less than SELVAGE_STOP_AT/],
+  [{ SELVAGE_POLICY: "half" }, /SELVAGE_POLICY is "half", wanted full or backward/],
+  [{ SELVAGE_MAX_STEPS: "0" }, /SELVAGE_MAX_STEPS/],
+  [{ OPENAI_BASE_URL: "localhost" }, /OPENAI_BASE_URL is "localhost", wanted an http or https URL/],
+  [{ DENO_SERVE_ADDRESS: "8000" }, /DENO_SERVE_ADDRESS is "8000", wanted tcp:HOST:PORT/],
+  [{ SELVAGE_WINDOWS: "1" }, /unknown variable SELVAGE_WINDOWS/],
+  [{ SELVAGE_API_KEYS: "a=b" }, /unknown variable SELVAGE_API_KEYS/],
+];
+for (const [env, message] of BAD) {
+  Deno.test(`parseConfig() refuses ${JSON.stringify(env)}`, () => {
+    throws(() => parseConfig(env), (error: unknown) => {
+      equal(error instanceof SelvageError && error.code, "bad_config");
+      return message.test((error as Error).message);
+    });
+  });
+}

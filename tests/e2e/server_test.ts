@@ -1,0 +1,126 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { readFrames } from "../support/sse.ts";
+import { startRefused, startServer } from "../support/server.ts";
+
+function post(url: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}/v1/turns`, {
+    method: "POST",
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  });
+}
+
+interface Log {
+  readonly entries: readonly {
+    readonly kind: string;
+    readonly call?: string;
+    readonly status?: string;
+    readonly calls?: readonly { readonly ref: string }[];
+  }[];
+}
+
+async function readLog(url: string, session: string): Promise<Log> {
+  return await (await fetch(`${url}/v1/sessions/${session}/messages`)).json();
+}
+
+/** Every call has exactly one result, behind it. */
+function assertPaired({ entries }: Log): void {
+  const open = new Set<string>();
+  for (const entry of entries) {
+    for (const call of entry.calls ?? []) open.add(call.ref);
+    if (entry.kind === "result") {
+      ok(open.delete(entry.call ?? ""), `the result of ${entry.call} answers an open call`);
+    }
+  }
+  deepEqual([...open], [], "no call is left open");
+}
+
+Deno.test("a second server goes on with the sessions of the first, and SIGKILL in a turn breaks none", async () => {
+  await Deno.mkdir(".selvage", { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: ".selvage", prefix: "test-" });
+  const env = { SELVAGE_KV: `${folder}/kv.sqlite3` };
+  try {
+    {
+      await using server = await startServer(env);
+      equal(
+        (await (await post(server.url, { input: "list units", session: "kept", stream: false })).json())
+          .reason,
+        "stop",
+      );
+      const response = await post(server.url, { input: "Audit the archive", session: "cut" });
+      for await (const frame of readFrames(response)) {
+        if (frame.event !== "tool.result") continue;
+        server.kill("SIGKILL");
+        break;
+      }
+      await server.status;
+    }
+    await using server = await startServer(env);
+    const kept = await readLog(server.url, "kept");
+    equal(kept.entries.length, 4);
+    const again = await (await post(server.url, { input: "list units/01", session: "kept", stream: false }))
+      .json();
+    equal(again.reason, "stop");
+    // The lease of the killed turn has to run out first: the new turn waits for it.
+    const next = await (await post(server.url, { input: "list units/02", session: "cut", stream: false }))
+      .json();
+    equal(next.reason, "stop");
+    const log = await readLog(server.url, "cut");
+    assertPaired(log);
+    ok(
+      log.entries.some((entry) => entry.status === "aborted"),
+      "the calls of the killed turn are closed as aborted",
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("SIGTERM closes the running turn, stores it and ends the server with code 0", async () => {
+  await using server = await startServer({ SELVAGE_KV: ":memory:" });
+  const response = await post(server.url, { input: "Audit the archive", session: "s" });
+  const seen: string[] = [];
+  let last: unknown;
+  for await (const frame of readFrames(response)) {
+    seen.push(frame.event ?? "");
+    if (frame.event === "tool.call" && seen.filter((event) => event === "tool.call").length === 8) {
+      server.kill("SIGTERM");
+    }
+    if (frame.event === "turn.finished") last = frame.data.reason;
+  }
+  equal(last, "aborted");
+  equal((await server.status).code, 0);
+});
+
+Deno.test("a client that goes away cancels its turn on the server", async () => {
+  await using server = await startServer({ SELVAGE_KV: ":memory:" });
+  const stop = new AbortController();
+  const response = await post(server.url, { input: "Audit the workspace", session: "s" }, stop.signal);
+  let results = 0;
+  for await (const frame of readFrames(response)) {
+    if (frame.event === "tool.result" && ++results === 3) break;
+  }
+  stop.abort();
+  // The next turn is let in as soon as the lease is back, and finds a whole log.
+  const next = await (await post(server.url, { input: "list units", session: "s", stream: false })).json();
+  equal(next.reason, "stop");
+  assertPaired(await readLog(server.url, "s"));
+});
+
+const REFUSED: readonly (readonly [string, Record<string, string>, RegExp])[] = [
+  ["a bad number", { SELVAGE_WINDOW: "lots" }, /SELVAGE_WINDOW is "lots", wanted a whole number/],
+  [
+    "a bad address",
+    { DENO_SERVE_ADDRESS: "nonsense" },
+    /DENO_SERVE_ADDRESS is "nonsense", wanted tcp:HOST:PORT/,
+  ],
+  ["an unknown variable", { SELVAGE_WINDWO: "1" }, /unknown variable SELVAGE_WINDWO/],
+  ["an address that others can reach", { DENO_SERVE_ADDRESS: "tcp:0.0.0.0:0" }, /wanted a loopback address/],
+];
+for (const [name, env, message] of REFUSED) {
+  Deno.test(`the server does not start with ${name}`, async () => {
+    const { code, text } = await startRefused({ SELVAGE_KV: ":memory:", ...env });
+    equal(code, 1, text);
+    match(text, message);
+  });
+}

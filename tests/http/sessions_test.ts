@@ -1,0 +1,101 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { createApp } from "../../src/http/mod.ts";
+import { clerk } from "../../src/models/clerk.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { workspaceTools } from "../../src/tools/workspace.ts";
+
+async function audited() {
+  const model = scripted({ script: clerk, window: 8_000, maxOutput: 800 });
+  const app = createApp({
+    agents: { default: { model, tools: workspaceTools({ latencyMs: 0 }), maxSteps: 100 } },
+    store: memoryStore(),
+  });
+  const body = JSON.stringify({ input: "audit 6 units", session: "s", stream: false });
+  const document = await (await app.request("/v1/turns", { method: "POST", body })).json();
+  return { app, document };
+}
+
+Deno.test("GET /v1/sessions/:id/context shows every atom, the legal cuts, the summary and the meter", async () => {
+  const { app, document } = await audited();
+  ok(
+    document.compactions.some((event: { phase: string }) => event.phase === "applied"),
+    "the turn was compacted",
+  );
+  const context = await (await app.request("/v1/sessions/s/context")).json();
+  const { total } = await (await app.request("/v1/sessions/s/messages")).json();
+  let at = 0;
+  for (const atom of context.atoms) {
+    equal(atom.from, at, "atoms follow one another without a gap");
+    at = atom.to;
+  }
+  equal(at, total);
+  equal(context.atoms[0].state, "pinned", "the running turn's task stays verbatim");
+  ok(context.atoms.some((atom: { state: string }) => atom.state === "summarised"));
+  ok(
+    context.atoms.filter((atom: { from: number }) => atom.from >= context.cut).every((
+      atom: { state: string },
+    ) => atom.state === "raw" || atom.state === "shortened"),
+  );
+  ok(context.legalCuts.includes(context.cut), "the cut in force is a legal one");
+  const starts = new Set(context.atoms.map((atom: { from: number }) => atom.from));
+  ok(context.legalCuts.every((cut: number) => starts.has(cut) || cut === total));
+  ok(context.summary.text.includes("run_check"), "the ledger records the pairs");
+  ok(context.meter.tokens < context.meter.stopAt && context.meter.window === 8_000);
+  equal(context.flag, null);
+});
+
+Deno.test("GET /v1/sessions/:id/entries/:ref gives every original, summarised ones too", async () => {
+  const { app } = await audited();
+  const { entries } = await (await app.request("/v1/sessions/s/messages")).json();
+  const { cut } = await (await app.request("/v1/sessions/s/context")).json();
+  const entry = entries.find((found: { calls?: unknown[]; seq: number }) => found.calls && found.seq < cut);
+  const whole = await (await app.request(`/v1/sessions/s/entries/${entry.ref}`)).json();
+  deepEqual(whole, entry);
+  const call = await (await app.request(`/v1/sessions/s/entries/${entry.calls[0].ref}`)).json();
+  equal(call.name, entry.calls[0].name);
+  deepEqual(call.input, entry.calls[0].input);
+  equal(call.result.call, entry.calls[0].ref);
+});
+
+for (const ref of ["x", "e", "e99999", "e0.0", "e1.7", "e-1", "e1.0.0", "%00"]) {
+  Deno.test(`GET /v1/sessions/:id/entries/${ref} is a 404 with a sentence`, async () => {
+    const { app } = await audited();
+    const response = await app.request(`/v1/sessions/s/entries/${ref}`);
+    equal(response.status, 404);
+    equal((await response.json()).code, "entry_not_found");
+  });
+}
+
+Deno.test("DELETE /v1/sessions/:id deletes everything, once", async () => {
+  const { app } = await audited();
+  equal((await app.request("/v1/sessions/s", { method: "DELETE" })).status, 204);
+  for (const path of ["", "/messages", "/context", "/entries/e0.0"]) {
+    const response = await app.request(`/v1/sessions/s${path}`);
+    equal(response.status, 404);
+    await response.body?.cancel();
+  }
+  const again = await app.request("/v1/sessions/s", { method: "DELETE" });
+  equal((await again.json()).code, "session_not_found");
+});
+
+Deno.test("GET /v1/sessions/:id tells what there is, and 404 for what there is not", async () => {
+  const { app } = await audited();
+  const session = await (await app.request("/v1/sessions/s")).json();
+  equal(session.agent, "default");
+  equal(session.running, null);
+  ok(session.entries > 50 && session.view > 0);
+  for (const id of ["nobody", "a%2Fb", "x".repeat(200)]) {
+    const response = await app.request(`/v1/sessions/${id}`);
+    equal(response.status, 404);
+    equal((await response.json()).code, "session_not_found");
+  }
+});
+
+Deno.test("GET /v1/sessions/:id/messages pages", async () => {
+  const { app } = await audited();
+  const whole = await (await app.request("/v1/sessions/s/messages")).json();
+  equal(whole.next, null);
+  const rest = await (await app.request("/v1/sessions/s/messages?from=5")).json();
+  deepEqual(rest.entries, whole.entries.slice(5));
+});

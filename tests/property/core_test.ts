@@ -1,0 +1,425 @@
+/**
+ * Properties of the core over random logs, judged by the naive oracle. fast-check prints seed and path of a
+ * failure; `SELVAGE_FUZZ` sets the number of runs of each property.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import {
+  checkTranscript,
+  type CutPlan,
+  type CutPolicy,
+  cutView,
+  parseTranscript,
+  selectCut,
+  Transcript,
+  type TranscriptRecord,
+  TRIM_FLOOR,
+  verify,
+  viewMessages,
+  WHOLE_LOG,
+} from "../../src/core/mod.ts";
+import { foreignLog, messagesOf, ownLog, ownMessages, place } from "../support/logs.ts";
+import {
+  applyCut,
+  NaiveCosts,
+  naiveCuts,
+  naivePairs,
+  naivePlan,
+  naiveViolations,
+  severs,
+} from "../support/reference_selector.ts";
+
+type Log = readonly TranscriptRecord[];
+
+const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 500) };
+
+const anyLog = fc.oneof(ownLog, foreignLog);
+
+/** Messages that can be pinned alone: nothing in them calls or answers. */
+function pinnable(records: Log): number[] {
+  return messagesOf(records)
+    .map((message, at) => message.some(({ kind }) => kind.startsWith("tool_")) ? -1 : at)
+    .filter((at) => at >= 0);
+}
+
+/** A policy whose budget is of the size of the log, with every option now and then. */
+function policyFor(records: Log): fc.Arbitrary<CutPolicy> {
+  const total = records.reduce((sum, { tokens }) => sum + tokens, 0);
+  const share = fc.constantFrom(0, 0.05, 0.15, 0.5, 1, 3);
+  return fc.record({
+    kind: fc.constantFrom<"full" | "backward">("full", "full", "backward"),
+    budget: fc.oneof(
+      fc.integer({ min: 1, max: Math.max(2, Math.ceil(total * 1.1)) }),
+      fc.integer({ min: 1, max: 700 }),
+    ),
+    lookback: share,
+    lookahead: share,
+    reserve: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 300 })),
+    pinned: fc.subarray(pinnable(records)).map((found) => found.slice(0, 3)),
+    trimOpen: fc.boolean(),
+    force: fc.boolean(),
+  }, { requiredKeys: ["kind", "budget"] });
+}
+
+function withPolicy(logs: fc.Arbitrary<Log>): fc.Arbitrary<readonly [Log, CutPolicy]> {
+  return logs.chain((records) => fc.tuple(fc.constant(records), policyFor(records)));
+}
+
+type Cut = CutPlan & { kind: "cut" };
+
+/** The plan when it is a cut; runs with another answer are left out. */
+function cutOf(records: Log, policy: CutPolicy): Cut {
+  const plan = selectCut(parseTranscript(records), policy);
+  fc.pre(plan.kind === "cut");
+  assert(plan.kind === "cut");
+  return plan;
+}
+
+function shownAfter(records: Log, at: number, pinned: readonly number[] = []): readonly number[] {
+  return viewMessages({ version: 1, cut: at, pinned }, messagesOf(records).length);
+}
+
+const byPlace = (a: { at: number; code: string; callId: string | null }, b: typeof a) =>
+  a.at - b.at || a.code.localeCompare(b.code) || (a.callId ?? "~").localeCompare(b.callId ?? "~");
+
+Deno.test("parseTranscript() pairs as the oracle does, on any log", () => {
+  fc.assert(
+    fc.property(anyLog, (records) => {
+      assert.deepEqual(parseTranscript(records).pairs, naivePairs(records));
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("legalCuts are the oracle's, and isLegalCut() agrees at every position, on any log", () => {
+  fc.assert(
+    fc.property(anyLog, (records) => {
+      const transcript = parseTranscript(records);
+      const cuts = naiveCuts(records);
+      assert.deepEqual(transcript.legalCuts, cuts);
+      for (let at = -1; at <= transcript.messages + 1; at += 0.5) {
+        assert.equal(transcript.isLegalCut(at), cuts.includes(at), `at ${at}`);
+      }
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("no legal cut severs a pair or leaves a call in flight behind, on any log", () => {
+  fc.assert(
+    fc.property(anyLog, (records) => {
+      for (const at of parseTranscript(records).legalCuts) {
+        assert(!severs(records, shownAfter(records, at)), `cut ${at} severs`);
+      }
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("checkTranscript() finds what the oracle finds, on any log", () => {
+  fc.assert(
+    fc.property(anyLog, (records) => {
+      const found = checkTranscript(parseTranscript(records)).map(({ code, at, callId }) => ({
+        code,
+        at,
+        callId,
+      }));
+      assert.deepEqual(found.sort(byPlace), [...naiveViolations(records)].sort(byPlace));
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("checkTranscript() finds nothing in a log of our own", () => {
+  fc.assert(
+    fc.property(ownLog, (records) => assert.deepEqual(checkTranscript(parseTranscript(records)), [])),
+    RUNS,
+  );
+});
+
+Deno.test("atoms and token sums are what a recount gives, on any log", () => {
+  fc.assert(
+    fc.property(anyLog, (records) => {
+      const transcript = parseTranscript(records);
+      const { costs } = new NaiveCosts(records, { budget: 1 });
+      const sum = (from: number, to: number) => costs.slice(from, to).reduce((a, b) => a + b, 0);
+      assert.equal(transcript.tokens, sum(0, costs.length));
+      assert.deepEqual(
+        transcript.atoms.map(({ tokens }) => tokens),
+        transcript.atoms.map((a) => sum(a.from, a.to)),
+      );
+      // Atoms cover the log without a gap, and their starts are all cuts that a closed log would have.
+      const edges = transcript.atoms.flatMap(({ from, to }) => [from, to]);
+      assert.deepEqual(edges.slice(1, -1), edges.slice(1, -1).sort((a, b) => a - b));
+      assert.deepEqual([edges[0], edges.at(-1)], [0, costs.length]);
+      assert.deepEqual(
+        transcript.firstOpen,
+        transcript.atoms.find(({ open }) => open)?.from ?? null,
+      );
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("append() gives at every prefix what parseTranscript() gives, however often it is asked between", () => {
+  fc.assert(
+    fc.property(anyLog, (records) => {
+      const growing = new Transcript();
+      for (const message of messagesOf(records)) {
+        growing.append(message);
+        const fresh = parseTranscript(records.slice(0, growing.records.length));
+        const seen = (
+          t: Transcript,
+        ) => [t.pairs, t.atoms, t.legalCuts, t.firstOpen, t.tokens, checkTranscript(t)];
+        assert.deepEqual(seen(growing), seen(fresh));
+      }
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("legal cuts stay legal when a log of our own grows", () => {
+  fc.assert(
+    fc.property(ownLog, (records) => {
+      const growing = new Transcript();
+      let cuts: readonly number[] = [];
+      for (const message of messagesOf(records)) {
+        growing.append(message);
+        for (const at of cuts) assert(growing.isLegalCut(at), `cut ${at} was legal`);
+        cuts = growing.legalCuts;
+      }
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("selectCut() never severs a pair, and never chooses 0, the end or a cut before `from`", () => {
+  fc.assert(
+    fc.property(withPolicy(anyLog), fc.nat(6), ([records, policy], from) => {
+      const transcript = parseTranscript(records);
+      const start = naiveCuts(records).filter((cut) => cut < transcript.messages)[from] ?? 0;
+      const plan = cutOf(records, { ...policy, from: start });
+      assert(naiveCuts(records).includes(plan.at), `${plan.at} is no legal cut`);
+      assert(!severs(records, shownAfter(records, plan.at, policy.pinned)), `${plan.at} severs`);
+      assert(plan.at >= Math.max(1, start) && plan.at < transcript.messages);
+      // The last atom always stays: the model may not have read its results.
+      assert(plan.at <= (transcript.atoms.at(-1)?.from ?? -1));
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("selectCut() answers what the oracle answers, so that it defers only when no candidate will do", () => {
+  fc.assert(
+    fc.property(withPolicy(anyLog), ([records, policy]) => {
+      const plan = selectCut(parseTranscript(records), policy);
+      const wanted = naivePlan(records, policy);
+      const found = plan.kind === "cut"
+        ? { ...plan, ats: [plan.at], kept: plan.keptTokens }
+        : plan.kind === "nothing"
+        ? { ...plan, kept: plan.keptTokens }
+        : plan;
+      assert.equal(
+        found.kind,
+        wanted.kind,
+        `wanted ${JSON.stringify(wanted)}, found ${JSON.stringify(plan)}`,
+      );
+      if (wanted.kind === "defer") return assert.equal(found.kind === "defer" && found.reason, wanted.reason);
+      assert.equal(found.kind !== "defer" && found.kept, wanted.kept);
+      if (wanted.kind === "nothing" || found.kind !== "cut") return;
+      assert.equal(found.method, wanted.method);
+      assert(wanted.ats.includes(found.at), `wanted one of ${wanted.ats}, found ${found.at}`);
+      assert.deepEqual(found.trims.map(({ record, tokens }) => ({ record, tokens })), wanted.trims);
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("selectCut() charges what it keeps, misses by no more than its method allows, trims no more than needed", () => {
+  fc.assert(
+    fc.property(withPolicy(anyLog), ([records, policy]) => {
+      const plan = cutOf(records, policy);
+      const { budget, lookback = 0.15, lookahead = 0.15 } = policy;
+      const { records: after, from, pinned } = applyCut(records, {
+        ...plan,
+        pinned: policy.pinned ?? [],
+        summary: 0,
+      });
+      const costs = new NaiveCosts(after, { ...policy, from, pinned });
+      const reserve = new NaiveCosts(records, policy).reserve;
+      assert.equal(plan.keptTokens, reserve + costs.costs.reduce((a, b) => a + b, 0));
+      assert.equal(plan.distance, plan.keptTokens - budget);
+      if (plan.method === "forward") assert(plan.distance <= 0);
+      if (plan.method === "near") {
+        const raw = Math.max(0, budget - reserve);
+        assert(plan.distance <= lookback * raw && -plan.distance <= lookahead * raw);
+      }
+      if (plan.method !== "trim") assert.deepEqual(plan.trims, []);
+      if (plan.method === "trim" && policy.force !== true) assert.equal(plan.distance, 0);
+      for (const [index, { record, message, tokens }] of plan.trims.entries()) {
+        const was = records[record];
+        assert(was?.kind === "tool_result" && was.message === message && message >= plan.at);
+        assert(tokens >= TRIM_FLOOR && tokens < was.tokens);
+        // Only the last one may stop above the floor: before it everything was needed.
+        if (index < plan.trims.length - 1) assert.equal(tokens, TRIM_FLOOR);
+        if (index > 0) assert(record > (plan.trims[index - 1]?.record ?? Infinity), "oldest first");
+        assert(!(policy.pinned ?? []).includes(message), "a pinned message stays verbatim");
+      }
+      assert(
+        plan.trims.at(-1)?.tokens === TRIM_FLOOR || plan.distance === 0 || plan.method !== "trim" ||
+          plan.trims.length === 0,
+      );
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("selectCut() answers `nothing` after its cut was applied with any summary that fits the reserve (C5)", () => {
+  fc.assert(
+    fc.property(withPolicy(anyLog), fc.double({ min: 0, max: 1, noNaN: true }), ([records, policy], fill) => {
+      fc.pre(policy.force !== true);
+      const plan = cutOf(records, policy);
+      const summary = Math.floor(fill * new NaiveCosts(records, policy).reserve);
+      for (const size of [summary, new NaiveCosts(records, policy).reserve]) {
+        const after = applyCut(records, { ...plan, pinned: policy.pinned ?? [], summary: size });
+        const again = selectCut(parseTranscript(after.records), { ...policy, ...after });
+        assert.equal(again.kind, "nothing", JSON.stringify(again));
+        assert(severs(records, shownAfter(records, plan.at, policy.pinned)) === false);
+      }
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("selectCut() with force leaves nothing that it would cut again without force", () => {
+  fc.assert(
+    fc.property(withPolicy(anyLog), ([records, policy]) => {
+      const plan = cutOf(records, { ...policy, force: true });
+      const after = applyCut(records, { ...plan, pinned: policy.pinned ?? [], summary: 0 });
+      const again = selectCut(parseTranscript(after.records), { ...policy, ...after, force: false });
+      assert.notEqual(again.kind, "cut", JSON.stringify(again));
+    }),
+    RUNS,
+  );
+});
+
+/** Rejections that an application deserves, by the oracle. */
+function deserved(records: Log, after: Log): string[] {
+  const tokens = (log: Log) => new NaiveCosts(log, { budget: 1 }).costs.reduce((a, b) => a + b, 0);
+  return [
+    ...naiveViolations(after).map(() => "invalid"),
+    ...(tokens(after) > tokens(records) * 0.9 ? ["not_smaller"] : []),
+  ];
+}
+
+Deno.test("verify() accepts an honest application, but for faults and a saving under 10 % that the oracle sees too", () => {
+  fc.assert(
+    fc.property(withPolicy(anyLog), fc.double({ min: 0, max: 1, noNaN: true }), ([records, policy], fill) => {
+      const plan = cutOf(records, policy);
+      const summary = Math.floor(fill * new NaiveCosts(records, policy).reserve);
+      const after = applyCut(records, { ...plan, pinned: policy.pinned ?? [], summary });
+      const rejections = verify({
+        before: parseTranscript(records),
+        after: parseTranscript(after.records),
+        at: plan.at,
+        from: after.from,
+        policy,
+        pinned: after.pinned,
+        records: () => true,
+      });
+      assert.deepEqual(rejections.map(({ code }) => code), deserved(records, after.records));
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("verify() rejects a dropped call, a dropped result, a doubled result, an unrecorded pair, on any log", () => {
+  fc.assert(
+    fc.property(withPolicy(anyLog), fc.nat(99), ([records, policy], pick) => {
+      const plan = cutOf(records, policy);
+      const pinned = policy.pinned ?? [];
+      const honest = applyCut(records, { ...plan, pinned, summary: 0 });
+      const codes = (after: Log, unrecorded?: number) =>
+        verify({
+          before: parseTranscript(records),
+          after: parseTranscript(after),
+          at: plan.at,
+          from: honest.from,
+          policy,
+          pinned: honest.pinned,
+          records: (call) => call !== unrecorded,
+        }).map(({ code }) => code);
+      const pairs = naivePairs(records);
+      const removed = pairs.filter(({ call }) => (records[call]?.message ?? 0) < plan.at);
+      const kept = naivePairs(honest.records).filter(({ result }) => result !== null);
+      fc.pre(removed.length + kept.length > 0);
+
+      const lost = removed[pick % Math.max(1, removed.length)];
+      if (lost !== undefined) assert(codes(honest.records, lost.call).includes("pair_unrecorded"));
+      const pair = kept[pick % Math.max(1, kept.length)];
+      if (pair === undefined || pair.result === null) return;
+      const { call, result } = pair;
+      const without = (index: number) =>
+        place(messagesOf(honest.records.filter((_, at) => at !== index)).filter(Boolean));
+      const doubled = honest.records.flatMap((record, at) => at === result ? [record, record] : [record]);
+      for (const mutated of [without(call), without(result), doubled]) {
+        const found = codes(mutated);
+        assert(
+          found.includes("invalid") || found.includes("pair_changed"),
+          `accepted ${JSON.stringify(mutated)}`,
+        );
+      }
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("a session that compacts as it grows keeps every pair whole and every view legal", () => {
+  const sessions = fc.tuple(
+    fc.array(ownMessages, { minLength: 1, maxLength: 4 }),
+    fc.integer({ min: 500, max: 6_000 }),
+    fc.constantFrom<"full" | "backward">("full", "backward"),
+    fc.boolean(),
+  );
+  fc.assert(
+    fc.property(sessions, ([turns, budget, kind, pinFirst]) => {
+      const whole = place(turns.flatMap((turn, index) => {
+        // The ids of each turn are its own; calls that a turn leaves open are what a crash leaves.
+        return turn.map((parts) =>
+          parts.map((found) =>
+            found.callId === undefined ? found : { ...found, callId: `t${index}.${found.callId}` }
+          )
+        );
+      }));
+      const messages = messagesOf(whole);
+      const first = messages.findIndex((message) => message[0]?.kind === "user");
+      const pinned = pinFirst && first >= 0 ? [first] : [];
+      let view = WHOLE_LOG;
+      let shown: Log = [];
+      let from = 0;
+      let pins: readonly number[] = [];
+      for (const [index, message] of messages.entries()) {
+        const at = messagesOf(shown).length;
+        if (pinned.includes(index)) pins = [at];
+        shown = [...shown, ...message.map((record) => ({ ...record, message: at }))];
+        const policy: CutPolicy = { kind, budget, reserve: 100, from, pinned: pins };
+        const plan = selectCut(parseTranscript(shown), policy);
+        if (plan.kind !== "cut") continue;
+        view = cutView(view, parseTranscript(shown), { at: plan.at, from, pinned });
+        const log = whole.filter((record) => record.message <= index);
+        const visible = viewMessages(view, index + 1);
+        assert(!severs(log, visible), `after message ${index} the view ${visible} severs`);
+        const after = applyCut(shown, { ...plan, pinned: pins, summary: 100 });
+        ({ records: shown, from, pinned: pins } = after);
+        assert.deepEqual(
+          messagesOf(shown).slice(1).map((parts) => parts.map(({ kind, callId }) => [kind, callId])),
+          visible.map((m) => messages[m]?.map(({ kind, callId }) => [kind, callId])),
+        );
+        assert.equal(selectCut(parseTranscript(shown), { ...policy, from, pinned: pins }).kind, "nothing");
+      }
+    }),
+    RUNS,
+  );
+});

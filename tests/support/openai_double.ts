@@ -1,0 +1,328 @@
+/**
+ * A strict stand-in for the Chat Completions service, on loopback. It takes what the real one takes, refuses and
+ * records what the real one refuses, and answers from a script. Run as a program it serves a small script of its
+ * own on `SELVAGE_DOUBLE_PORT`. Longer than most files: faults, frames and the server know each other.
+ */
+import type { ModelRequest } from "../../src/ports.ts";
+import { type Script, type ScriptedReply, scriptedTokens } from "../../src/models/scripted.ts";
+import { decodeRequest, findRefusal, isJson, type Json, type Refusal } from "./openai_wire_rules.ts";
+
+/** What goes wrong with one request. A number counts frames sent before it does. */
+export type Fault =
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  /** The socket is closed in the middle of the body. */
+  | { readonly cutAfter: number }
+  /** A frame that is no JSON, then the end. */
+  | { readonly garbageAfter: number }
+  /** Silence, until the client leaves or the double is disposed of. */
+  | { readonly hangAfter: number }
+  /** A frame `{"error":{…}}`, then the end. */
+  | { readonly errorFrameAfter: number }
+  /** The whole answer without the end mark. */
+  | { readonly noDone: true };
+
+/** Settings of {@link startDouble}. */
+export interface DoubleOptions {
+  /** Decides on each reply from nothing but the request. */
+  readonly script: Script;
+  /** Tokens of request and answer together; default 128,000. */
+  readonly window?: number;
+  /** The most tokens that a request may ask for; no limit by default. */
+  readonly maxOutput?: number;
+  /** Default 0: a free one. */
+  readonly port?: number;
+  /** Looks at each request, numbered from 1, and may break its answer. */
+  readonly faults?: (number: number, body: Json) => Fault | undefined;
+  /** The bearer token that requests must carry; none by default. */
+  readonly token?: string;
+}
+
+/** A running double. */
+export interface Double extends AsyncDisposable {
+  /** Base URL, up to `/v1`. */
+  readonly url: string;
+  /** Bodies of all completion requests, refused ones included. */
+  readonly requests: readonly Json[];
+  /** What was refused and the real service would refuse as well. */
+  readonly violations: readonly string[];
+  /** Answers being streamed. */
+  readonly open: number;
+  /** Resolves once `count` clients in all have left before the end of their answer. */
+  untilLeft(count: number): Promise<void>;
+}
+
+/** One answer on its way, in frames without their ending. */
+interface Answer {
+  readonly frames: readonly string[];
+  readonly end: "close" | "cut" | "hang";
+}
+
+const encoder = new TextEncoder();
+
+// Frames a write: a real network delivers them now one by one, now in a burst.
+const BURSTS = [1, 1, 3, 1, 2];
+
+/** Starts the double. It listens when this returns. */
+export function startDouble(options: DoubleOptions): Double {
+  const { script, window = 128_000, token } = options;
+  const requests: Json[] = [];
+  const violations: string[] = [];
+  const streams = new Set<() => void>();
+  let left = 0;
+  let leaving = Promise.withResolvers<void>();
+
+  function refuse(refusal: Refusal): Response {
+    violations.push(refusal.message);
+    return errorResponse(400, refusal.message, refusal);
+  }
+
+  function findTooLong(body: Json): Refusal | null {
+    const limit = Number(body.max_completion_tokens ?? body.max_tokens ?? 0);
+    if (options.maxOutput !== undefined && limit > options.maxOutput) {
+      const message =
+        `max_tokens is too large: ${limit}. This model supports at most ${options.maxOutput} tokens.`;
+      return { message, code: "invalid_value", param: "max_tokens" };
+    }
+    const prompt = promptTokens(body);
+    if (prompt + limit <= window) return null;
+    return {
+      message:
+        `This model's maximum context length is ${window} tokens. However, you requested ${prompt + limit} ` +
+        `tokens (${prompt} in the messages, ${limit} in the completion). Please reduce the length of the messages ` +
+        "or completion.",
+      code: "context_length_exceeded",
+      param: "messages",
+    };
+  }
+
+  async function complete(request: Request): Promise<Response> {
+    const body: unknown = await request.json().catch(() => undefined);
+    if (isJson(body)) requests.push(body);
+    const number = requests.length;
+    const refusal = findRefusal(body) ?? (isJson(body) ? findTooLong(body) : null);
+    const fault = isJson(body) ? options.faults?.(number, body) : undefined;
+    const refused = refusal === null ? undefined : refuse(refusal);
+    if (fault !== undefined && "status" in fault) {
+      const text = typeof fault.body === "string"
+        ? fault.body
+        : JSON.stringify(fault.body ?? wireError("fault"));
+      return new Response(text, { status: fault.status, headers: fault.headers ?? {} });
+    }
+    if (refused !== undefined || !isJson(body)) return refused ?? errorResponse(400, "no body");
+    const limit = body.max_completion_tokens ?? body.max_tokens ?? options.maxOutput;
+    let reply: ScriptedReply;
+    try {
+      reply = script(decodeRequest(body, Number(limit ?? 4_096)));
+    } catch (error) {
+      violations.push(`The script threw: ${error}`);
+      return errorResponse(500, "The server had an error while processing your request.");
+    }
+    if (body.stream !== true) return Response.json(completion(body, reply, number));
+    return streamResponse(breakAnswer(streamFrames(body, reply, number), fault));
+  }
+
+  function streamResponse({ frames, end }: Answer): Response {
+    let at = 0;
+    let burst = 0;
+    let endHang = (): void => {};
+    let finish = (): void => {};
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        finish = () => {
+          if (!streams.delete(finish)) return;
+          controller.close();
+          endHang();
+        };
+        streams.add(finish);
+      },
+      pull(controller) {
+        const size = BURSTS[burst++ % BURSTS.length] ?? 1;
+        const part = frames.slice(at, at + size);
+        at += part.length;
+        if (part.length > 0) controller.enqueue(encoder.encode(part.map((frame) => `${frame}\n\n`).join("")));
+        if (part.length > 0 && (at < frames.length || end !== "close")) return;
+        if (end === "hang") return new Promise((resolve) => endHang = resolve);
+        if (end === "close") return finish();
+        streams.delete(finish);
+        // Deno.serve prints this and resets the connection.
+        controller.error("double: the answer is cut here, as the test asked for");
+      },
+      cancel() {
+        streams.delete(finish);
+        endHang();
+        left++;
+        leaving.resolve();
+        leaving = Promise.withResolvers();
+      },
+    }, { highWaterMark: 0 });
+    return new Response(stream, {
+      headers: { "content-type": "text/event-stream", "cache-control": "no-cache" },
+    });
+  }
+
+  function handle(request: Request): Response | Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (token !== undefined && request.headers.get("authorization") !== `Bearer ${token}`) {
+      return errorResponse(401, "Incorrect API key provided.", { code: "invalid_api_key", param: null });
+    }
+    if (request.method === "GET" && pathname === "/v1/models") {
+      const model = { id: "double", object: "model", created: 0, owned_by: "selvage" };
+      return Response.json({ object: "list", data: [model] });
+    }
+    if (request.method === "POST" && pathname === "/v1/chat/completions") return complete(request);
+    return errorResponse(404, `Invalid URL (${request.method} ${pathname})`);
+  }
+
+  const server = Deno.serve({ hostname: "127.0.0.1", port: options.port ?? 0, onListen() {} }, handle);
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    requests,
+    violations,
+    get open() {
+      return streams.size;
+    },
+    async untilLeft(count) {
+      while (left < count) await leaving.promise;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const finish of [...streams]) finish();
+      await server.shutdown();
+    },
+  };
+}
+
+function promptTokens(body: Json): number {
+  return scriptedTokens([body.messages, body.tools ?? []]);
+}
+
+function wireError(
+  message: string,
+  detail?: { readonly code: string | null; readonly param: string | null },
+): Json {
+  return { error: { message, type: "invalid_request_error", param: null, code: null, ...detail } };
+}
+
+function errorResponse(
+  status: number,
+  message: string,
+  detail?: { readonly code: string | null; readonly param: string | null },
+): Response {
+  const { code = null, param = null } = detail ?? {};
+  return Response.json(wireError(message, { code, param }), { status });
+}
+
+function toolCalls(
+  reply: ScriptedReply,
+  number: number,
+): readonly { id: string; name: string; text: string }[] {
+  return (reply.calls ?? []).map(({ name, input }, index) => ({
+    id: `call_${number}_${index}`,
+    name,
+    text: JSON.stringify(input) ?? "{}",
+  }));
+}
+
+function finishReason(reply: ScriptedReply): string {
+  return (reply.calls ?? []).length > 0 ? "tool_calls" : "stop";
+}
+
+function usageOf(body: Json, reply: ScriptedReply): Json {
+  const prompt = promptTokens(body);
+  const answer = scriptedTokens([reply.reasoning ?? "", reply.text ?? "", reply.calls ?? []]);
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: answer,
+    total_tokens: prompt + answer,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: scriptedTokens(reply.reasoning ?? "") },
+  };
+}
+
+function completion(body: Json, reply: ScriptedReply, number: number): Json {
+  const calls = toolCalls(reply, number);
+  const message = {
+    role: "assistant",
+    content: reply.text ?? null,
+    ...(calls.length === 0 ? {} : {
+      tool_calls: calls.map(({ id, name, text }) => ({
+        id,
+        type: "function",
+        function: { name, arguments: text },
+      })),
+    }),
+  };
+  return {
+    id: `chatcmpl-${number}`,
+    object: "chat.completion",
+    created: 0,
+    model: body.model,
+    choices: [{ index: 0, message, finish_reason: finishReason(reply) }],
+    usage: usageOf(body, reply),
+  };
+}
+
+function streamFrames(body: Json, reply: ScriptedReply, number: number): string[] {
+  const asksUsage = isJson(body.stream_options) && body.stream_options.include_usage === true;
+  const head = { id: `chatcmpl-${number}`, object: "chat.completion.chunk", created: 0, model: body.model };
+  const frames: string[] = [];
+  const push = (choices: readonly unknown[], usage: unknown = null): void => {
+    frames.push(`data: ${JSON.stringify({ ...head, choices, ...(asksUsage ? { usage } : {}) })}`);
+  };
+  const delta = (fields: Json, finish_reason: string | null = null): void => {
+    push([{ index: 0, delta: fields, logprobs: null, finish_reason }]);
+  };
+  delta({ role: "assistant", content: reply.calls === undefined || reply.text !== undefined ? "" : null });
+  for (const reasoning_content of words(reply.reasoning)) delta({ reasoning_content });
+  for (const content of words(reply.text)) delta({ content });
+  for (const [index, { id, name, text }] of toolCalls(reply, number).entries()) {
+    delta({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] });
+    for (const piece of shreds(text)) delta({ tool_calls: [{ index, function: { arguments: piece } }] });
+  }
+  delta({}, finishReason(reply));
+  if (asksUsage) push([], usageOf(body, reply));
+  frames.push("data: [DONE]");
+  return frames;
+}
+
+function words(text = ""): readonly string[] {
+  return text.match(/\s*\S+|\s+$/g) ?? [];
+}
+
+/** At least three pieces of at most 16 characters, cut between characters. */
+function shreds(text: string): readonly string[] {
+  const characters = [...text];
+  const count = Math.max(3, Math.ceil(characters.length / 16));
+  const size = Math.ceil(characters.length / count);
+  return Array.from(
+    { length: count },
+    (_, index) => characters.slice(index * size, (index + 1) * size).join(""),
+  );
+}
+
+function breakAnswer(frames: readonly string[], fault: Fault | undefined): Answer {
+  if (fault === undefined || "status" in fault) return { frames, end: "close" };
+  if ("noDone" in fault) return { frames: frames.slice(0, -1), end: "close" };
+  if ("cutAfter" in fault) return { frames: frames.slice(0, fault.cutAfter), end: "cut" };
+  if ("hangAfter" in fault) return { frames: frames.slice(0, fault.hangAfter), end: "hang" };
+  if ("garbageAfter" in fault) {
+    return { frames: [...frames.slice(0, fault.garbageAfter), 'data: {"choices":[{'], end: "close" };
+  }
+  const error = {
+    message: "The server had an error while processing your request.",
+    type: "server_error",
+    code: null,
+  };
+  return {
+    frames: [...frames.slice(0, fault.errorFrameAfter), `data: ${JSON.stringify({ error })}`],
+    end: "close",
+  };
+}
+
+function countMessages({ messages }: ModelRequest): ScriptedReply {
+  return { text: `You sent ${messages.length} messages.` };
+}
+
+if (import.meta.main) {
+  const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
+  console.log(`Listening on ${startDouble({ script: countMessages, port }).url}`);
+}

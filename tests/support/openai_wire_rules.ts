@@ -1,0 +1,335 @@
+/**
+ * What the real Chat Completions service refuses, written from its wire rules and from nothing of ours, so that it
+ * can convict our own adapter and compaction. Longer than most files: the rules are to be read in one go.
+ */
+import type { Message, ToolResultPart } from "../../src/core/message.ts";
+import type { ModelRequest, ToolSchema } from "../../src/ports.ts";
+
+/** A JSON object. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly message: string;
+  readonly code: string | null;
+  readonly param: string | null;
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const MAX_ID_CHARS = 40;
+const MAX_TOOLS = 128;
+
+// The parameters of the service that an agent loop has a use for; any other is "unrecognized" there as well.
+const PARAMETERS = new Set(
+  ("model messages stream stream_options max_tokens max_completion_tokens tools tool_choice parallel_tool_calls " +
+    "temperature top_p n stop seed user metadata store response_format reasoning_effort presence_penalty " +
+    "frequency_penalty logit_bias logprobs top_logprobs service_tier prompt_cache_key safety_identifier verbosity")
+    .split(" "),
+);
+
+/** Says whether a value is a JSON object. */
+export function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Tells what is wrong with the first thing that is. */
+class Refused extends Error {
+  constructor(message: string, readonly param: string | null = null) {
+    super(message);
+  }
+}
+
+/** Checks everything about a body but its length; null where the service would take it. */
+export function findRefusal(body: unknown): Refusal | null {
+  try {
+    checkBody(body);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { message: error.message, code: null, param: error.param };
+  }
+}
+
+function checkBody(body: unknown): void {
+  if (!isJson(body)) throw new Refused("We could not parse the JSON body of your request.");
+  if (typeof body.model !== "string" || body.model === "") {
+    throw new Refused("you must provide a model parameter", "model");
+  }
+  const unknown = Object.keys(body).find((name) => !PARAMETERS.has(name));
+  if (unknown !== undefined) throw new Refused(`Unrecognized request argument supplied: ${unknown}`, unknown);
+  if (body.stream_options !== undefined && body.stream !== true) {
+    throw new Refused(
+      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+      "stream_options",
+    );
+  }
+  for (const name of ["max_tokens", "max_completion_tokens"]) {
+    const value = body[name];
+    if (value !== undefined && !(Number.isInteger(value) && Number(value) > 0)) {
+      throw new Refused(
+        `Invalid '${name}': expected an integer of at least 1, but got ${value} instead.`,
+        name,
+      );
+    }
+  }
+  if (body.max_tokens !== undefined && body.max_completion_tokens !== undefined) {
+    throw new Refused("Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.");
+  }
+  if (body.tools !== undefined) checkTools(body.tools);
+  if (!Array.isArray(body.messages)) throw new Refused("Missing required parameter: 'messages'.", "messages");
+  checkMessages(body.messages);
+}
+
+function checkTools(tools: unknown): void {
+  if (!Array.isArray(tools)) throw new Refused("Invalid type for 'tools': expected an array.", "tools");
+  if (tools.length === 0) {
+    throw new Refused("Invalid 'tools': empty array. Expected length 1 at least.", "tools");
+  }
+  if (tools.length > MAX_TOOLS) {
+    throw new Refused(`Invalid 'tools': array too long, over ${MAX_TOOLS}.`, "tools");
+  }
+  for (const [index, tool] of tools.entries()) {
+    const at = `tools[${index}]`;
+    if (!isJson(tool) || tool.type !== "function" || !isJson(tool.function)) {
+      throw new Refused(`Invalid '${at}': expected { type: "function", function }.`, at);
+    }
+    checkName(tool.function.name, `${at}.function.name`);
+    const { description, parameters } = tool.function;
+    if (description !== undefined && typeof description !== "string") {
+      throw new Refused(`Invalid type for '${at}.function.description': expected a string.`, at);
+    }
+    if (parameters !== undefined && !(isJson(parameters) && parameters.type === "object")) {
+      throw new Refused(`Invalid schema for '${at}': schema must be a JSON Schema of 'type: "object"'.`, at);
+    }
+  }
+}
+
+function checkName(name: unknown, at: string): asserts name is string {
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new Refused(
+      `Invalid '${at}': string does not match pattern. Expected '^[a-zA-Z0-9_-]{1,64}$'.`,
+      at,
+    );
+  }
+}
+
+function checkMessages(messages: readonly unknown[]): void {
+  if (messages.length === 0) {
+    throw new Refused(
+      "Invalid 'messages': empty array. Expected an array with minimum length 1.",
+      "messages",
+    );
+  }
+  // Calls of the directly preceding assistant message that wait for an answer; null where there is no such message.
+  let waiting: Set<string> | null = null;
+  for (const [index, message] of messages.entries()) {
+    const at = `messages[${index}]`;
+    if (!isJson(message)) throw new Refused(`Invalid type for '${at}': expected an object.`, at);
+    if (message.role !== "tool") {
+      refuseWaiting(waiting, at);
+      waiting = null;
+    }
+    switch (message.role) {
+      case "system":
+      case "developer":
+        checkContent(message.content, `${at}.content`, ["text"]);
+        break;
+      case "user":
+        checkContent(message.content, `${at}.content`, ["text", "image_url", "file", "input_audio"]);
+        break;
+      case "assistant":
+        waiting = checkAssistant(message, at);
+        break;
+      case "tool":
+        waiting = checkResult(message, waiting, at);
+        break;
+      default:
+        throw new Refused(
+          `Invalid value: '${message.role}'. Supported values are: 'system', 'assistant', …`,
+          at,
+        );
+    }
+  }
+  refuseWaiting(waiting, "messages");
+}
+
+function refuseWaiting(waiting: ReadonlySet<string> | null, at: string): void {
+  if (waiting === null || waiting.size === 0) return;
+  throw new Refused(
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
+      `The following tool_call_ids did not have response messages: ${[...waiting].join(", ")}`,
+    at,
+  );
+}
+
+function checkAssistant(message: Json, at: string): Set<string> | null {
+  const calls = message.tool_calls;
+  const content = message.content ?? null;
+  if (content === null && calls === undefined) {
+    throw new Refused("Invalid value for 'content': expected a string, got null.", `${at}.content`);
+  }
+  if (content !== null) checkContent(content, `${at}.content`, ["text", "refusal"]);
+  if (calls === undefined) return null;
+  if (!Array.isArray(calls) || calls.length === 0) {
+    throw new Refused(
+      `Invalid '${at}.tool_calls': empty array. Expected length 1 at least.`,
+      `${at}.tool_calls`,
+    );
+  }
+  const ids = new Set<string>();
+  for (const [index, call] of calls.entries()) {
+    const place = `${at}.tool_calls[${index}]`;
+    if (!isJson(call) || call.type !== "function" || !isJson(call.function)) {
+      throw new Refused(`Invalid '${place}': expected { id, type: "function", function }.`, place);
+    }
+    if (typeof call.id !== "string" || call.id === "" || call.id.length > MAX_ID_CHARS) {
+      throw new Refused(
+        `Invalid '${place}.id': expected a string of 1 to ${MAX_ID_CHARS} characters.`,
+        place,
+      );
+    }
+    if (ids.has(call.id)) {
+      throw new Refused(`Duplicate value for 'tool_call_id' of '${call.id}' in message.`, place);
+    }
+    ids.add(call.id);
+    checkName(call.function.name, `${place}.function.name`);
+    if (!isJsonText(call.function.arguments)) {
+      throw new Refused(`Invalid '${place}.function.arguments': expected a string of JSON.`, place);
+    }
+  }
+  return ids;
+}
+
+function checkResult(message: Json, waiting: Set<string> | null, at: string): Set<string> {
+  const id = message.tool_call_id;
+  if (typeof id !== "string") throw new Refused(`Missing required parameter: '${at}.tool_call_id'.`, at);
+  if (waiting === null) {
+    throw new Refused(
+      "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+      at,
+    );
+  }
+  if (!waiting.delete(id)) {
+    throw new Refused(
+      `Invalid parameter: 'tool_call_id' of '${id}' is no open call of the message before it.`,
+      at,
+    );
+  }
+  checkContent(message.content, `${at}.content`, ["text"]);
+  return waiting;
+}
+
+function checkContent(content: unknown, at: string, allowed: readonly string[]): void {
+  if (typeof content === "string") return;
+  if (!Array.isArray(content) || content.length === 0) {
+    throw new Refused(`Invalid type for '${at}': expected a string or a list of parts.`, at);
+  }
+  for (const [index, part] of content.entries()) {
+    const place = `${at}[${index}]`;
+    if (!isJson(part) || typeof part.type !== "string" || !allowed.includes(part.type)) {
+      throw new Refused(`Invalid '${place}.type': expected one of ${allowed.join(", ")}.`, place);
+    }
+    if (!isPartWhole(part)) {
+      throw new Refused(`Invalid '${place}': a field of '${part.type}' is missing.`, place);
+    }
+  }
+}
+
+function isPartWhole(part: Json): boolean {
+  switch (part.type) {
+    case "text":
+      return typeof part.text === "string";
+    case "refusal":
+      return typeof part.refusal === "string";
+    case "image_url":
+      return isJson(part.image_url) && /^(https?:|data:image\/)/.test(String(part.image_url.url));
+    case "file":
+      return isJson(part.file) &&
+        (typeof part.file.file_id === "string" ||
+          typeof part.file.filename === "string" && /^data:[^;]+;base64,/.test(String(part.file.file_data)));
+    default:
+      return isJson(part[String(part.type)]);
+  }
+}
+
+function isJsonText(value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  try {
+    JSON.parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads a body that passed {@link findRefusal} the other way round: as the request that a script gets. */
+export function decodeRequest(body: Json, maxOutput: number): ModelRequest {
+  const system: string[] = [];
+  const messages: Message[] = [];
+  const names = new Map<string, string>();
+  for (const wire of body.messages as readonly Json[]) {
+    switch (wire.role) {
+      case "user":
+        messages.push({ role: "user", content: decodeUser(wire.content) });
+        break;
+      case "assistant":
+        messages.push(decodeAssistant(wire, names));
+        break;
+      case "tool":
+        pushResult(messages, wire, names);
+        break;
+      default:
+        system.push(joinText(wire.content));
+    }
+  }
+  return { system: system.join("\n\n"), messages, tools: decodeTools(body.tools), maxOutput };
+}
+
+function joinText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return Array.isArray(content) ? content.map((part) => String(part.text ?? "")).join("") : "";
+}
+
+function decodeUser(content: unknown): Extract<Message, { role: "user" }>["content"] {
+  if (!Array.isArray(content)) return String(content);
+  return content.map((part) => {
+    if (part.type === "text") return { type: "text", text: part.text };
+    if (part.type === "image_url") return { type: "file", mediaType: "image/*", data: part.image_url.url };
+    return { type: "file", mediaType: "application/octet-stream", data: String(part.file?.file_data ?? "") };
+  });
+}
+
+function decodeAssistant(wire: Json, names: Map<string, string>): Message {
+  const text = joinText(wire.content);
+  if (!Array.isArray(wire.tool_calls)) return { role: "assistant", content: text };
+  const calls = wire.tool_calls.map((call) => {
+    names.set(call.id, call.function.name);
+    const input: unknown = JSON.parse(call.function.arguments);
+    return { type: "tool-call" as const, toolCallId: call.id, toolName: call.function.name, input };
+  });
+  return { role: "assistant", content: text === "" ? calls : [{ type: "text", text }, ...calls] };
+}
+
+function pushResult(messages: Message[], wire: Json, names: ReadonlyMap<string, string>): void {
+  const toolCallId = String(wire.tool_call_id);
+  const result: ToolResultPart = {
+    type: "tool-result",
+    toolCallId,
+    toolName: names.get(toolCallId) ?? "",
+    output: { type: "text", value: joinText(wire.content) },
+  };
+  // One tool message a round, as the canonical form has it.
+  const last = messages.at(-1);
+  if (last?.role === "tool") {
+    messages[messages.length - 1] = { role: "tool", content: [...last.content, result] };
+  } else messages.push({ role: "tool", content: [result] });
+}
+
+function decodeTools(tools: unknown): readonly ToolSchema[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.map(({ function: { name, description, parameters } }) => ({
+    name,
+    description: description ?? "",
+    inputSchema: parameters ?? {},
+  }));
+}

@@ -1,0 +1,273 @@
+/**
+ * The oracle of the core's tests: pairing, legal cuts, violations and the selector, each written from its
+ * definition as a naive search over all positions, and in nothing after the core's own code.
+ *
+ * @module
+ */
+import type { CutPolicy, TranscriptRecord, ViolationCode } from "../../src/core/mod.ts";
+import { messagesOf, place } from "./logs.ts";
+
+type Log = readonly TranscriptRecord[];
+
+/** A call with the result that answers it, as record indexes. */
+export interface NaivePair {
+  readonly call: number;
+  readonly result: number | null;
+  readonly state: "answered" | "in_flight" | "abandoned";
+}
+
+/** What a result is matched by: its id, or the name of its tool where it has none. */
+function sameCall(a: TranscriptRecord, b: TranscriptRecord): boolean {
+  const left = a.callId ?? "";
+  const right = b.callId ?? "";
+  return left === right && (left !== "" || a.name === b.name);
+}
+
+/** A message that ends the waiting for results: it says something, and is more than results. */
+function speaks(message: readonly TranscriptRecord[]): boolean {
+  return message.some(({ kind }) => kind !== "system" && kind !== "tool_result");
+}
+
+function messageOf(records: Log, record: number | null): number {
+  return record === null ? -1 : records[record]?.message ?? -1;
+}
+
+/** Pairs by occurrence: the nearest preceding message that has an unanswered call, inside it the first one. */
+export function naivePairs(records: Log): readonly NaivePair[] {
+  const answers = new Map<number, number>();
+  for (const [index, record] of records.entries()) {
+    if (record.kind !== "tool_result") continue;
+    const waiting = records
+      .map((call, at) => ({ call, at }))
+      .filter(({ call, at }) =>
+        at < index && call.kind === "tool_use" && !answers.has(at) && sameCall(call, record)
+      );
+    const nearest = Math.max(...waiting.map(({ call }) => call.message));
+    const answered = waiting.find(({ call }) => call.message === nearest);
+    if (answered !== undefined) answers.set(answered.at, index);
+  }
+  const messages = messagesOf(records);
+  return records.flatMap((record, call): NaivePair[] => {
+    if (record.kind !== "tool_use") return [];
+    const result = answers.get(call) ?? null;
+    if (result !== null) return [{ call, result, state: "answered" }];
+    const waits = record.inFlight === true || !messages.slice(record.message + 1).some(speaks);
+    return [{ call, result, state: waits ? "in_flight" : "abandoned" }];
+  });
+}
+
+/** Whether exactly one half of some pair is shown when the view shows these messages. */
+export function severs(records: Log, shown: readonly number[]): boolean {
+  return naivePairs(records).some(({ call, result, state }) => {
+    const callShown = shown.includes(messageOf(records, call));
+    if (result === null) return state === "in_flight" && !callShown;
+    return callShown !== shown.includes(messageOf(records, result));
+  });
+}
+
+/** Starts of atoms: positions with no pair on both sides. */
+function atomStarts(records: Log): readonly number[] {
+  const pairs = naivePairs(records);
+  return messagesOf(records).map((_, at) => at).filter((at) =>
+    !pairs.some(({ call, result }) =>
+      result !== null && messageOf(records, call) < at && at <= messageOf(records, result)
+    )
+  );
+}
+
+/** Every position from 0 to the number of messages that severs nothing and has no call in flight before it. */
+export function naiveCuts(records: Log): readonly number[] {
+  const count = messagesOf(records).length;
+  const open = naivePairs(records).filter(({ state }) => state === "in_flight");
+  return [...atomStarts(records), count]
+    .filter((at) => !open.some(({ call }) => messageOf(records, call) < at));
+}
+
+/** A violation without its sentence. */
+export interface NaiveViolation {
+  readonly code: ViolationCode;
+  readonly at: number;
+  readonly callId: string | null;
+}
+
+/** C1, C2, C3 and the rule that ids are unique inside a message, each by its own search. */
+export function naiveViolations(records: Log): readonly NaiveViolation[] {
+  const pairs = naivePairs(records);
+  const messages = messagesOf(records);
+  return records.flatMap((record, index): NaiveViolation[] => {
+    const found = (...codes: ViolationCode[]): NaiveViolation[] =>
+      codes.map((code) => ({ code, at: record.message, callId: record.callId ?? null }));
+    const before = records.slice(0, index).filter((call) =>
+      call.kind === "tool_use" && sameCall(call, record)
+    );
+    const pair = pairs.find(({ call, result }) => call === index || result === index);
+    const late = pair !== undefined && pair.result !== null &&
+      messages.slice(messageOf(records, pair.call) + 1, messageOf(records, pair.result))
+        .some((message) => message.some(({ kind }) => kind !== "tool_result"));
+    if (record.kind === "tool_use") {
+      return [
+        ...(before.some((call) => call.message === record.message) ? found("duplicate_call_id") : []),
+        ...(late || pair?.state === "abandoned" ? found("missing_result") : []),
+      ];
+    }
+    if (record.kind !== "tool_result") return [];
+    if (pair === undefined) return found(before.length > 0 ? "duplicate_result" : "orphan_result");
+    return late ? found("misplaced_result") : [];
+  });
+}
+
+/** What the selector has to answer; `ats` holds more than one cut where several keep the same. */
+export type NaivePlan =
+  | { readonly kind: "nothing"; readonly kept: number }
+  | { readonly kind: "defer"; readonly reason: string }
+  | {
+    readonly kind: "cut";
+    readonly method: "near" | "trim" | "forward";
+    readonly ats: readonly number[];
+    readonly kept: number;
+    readonly trims: readonly { readonly record: number; readonly tokens: number }[];
+  };
+
+/** What is kept, and what is removed, by each candidate of a policy. */
+export class NaiveCosts {
+  readonly from: number;
+  readonly reserve: number;
+  readonly pinned: readonly number[];
+  readonly costs: readonly number[];
+
+  constructor(readonly records: Log, readonly policy: CutPolicy) {
+    const { budget } = policy;
+    this.from = policy.from ?? 0;
+    this.reserve = policy.reserve ?? Math.floor(Math.min(Math.max(300, 0.15 * budget), 4_000, budget / 2));
+    this.pinned = [...new Set(policy.pinned ?? [])];
+    this.costs = messagesOf(records).map((parts) => {
+      return parts.reduce((sum, { kind, tokens }) => kind === "system" ? sum : sum + tokens, 0);
+    });
+  }
+
+  /** Tokens of the reserve, the pinned messages before the cut and everything from the cut on. */
+  kept(cut: number): number {
+    const shown = this.costs.map((cost, at) => at >= cut || this.pinned.includes(at) ? cost : 0);
+    return this.reserve + shown.reduce((sum, cost) => sum + cost, 0);
+  }
+
+  /** Tokens that a cut takes out of the raw messages. */
+  removed(cut: number): number {
+    return this.kept(this.from) - this.kept(cut);
+  }
+
+  /** Legal cuts that may be chosen: neither 0 nor the end, nothing before the first raw message. */
+  candidates(): readonly number[] {
+    return naiveCuts(this.records).filter((cut) => cut >= Math.max(1, this.from) && cut < this.costs.length);
+  }
+
+  /** The results of a tail that are shortened, oldest first, to take `excess` tokens away; and what is left of it. */
+  trims(cut: number, excess: number): { trims: { record: number; tokens: number }[]; excess: number } {
+    const open = this.policy.trimOpen === false ? openMessages(this.records) : [];
+    const trims: { record: number; tokens: number }[] = [];
+    for (const [record, { kind, message, tokens }] of this.records.entries()) {
+      if (kind !== "tool_result" || message < cut || tokens <= 200 || excess <= 0) continue;
+      if (this.pinned.includes(message) || open.includes(message)) continue;
+      const less = Math.min(excess, tokens - 200);
+      trims.push({ record, tokens: tokens - less });
+      excess -= less;
+    }
+    return { trims, excess };
+  }
+}
+
+/** Messages of atoms that hold a call in flight. */
+function openMessages(records: Log): readonly number[] {
+  const starts = atomStarts(records);
+  const atomOf = (message: number) => starts.findLast((start) => start <= message);
+  const open = naivePairs(records)
+    .filter(({ state }) => state === "in_flight")
+    .map(({ call }) => atomOf(messageOf(records, call)));
+  return messagesOf(records).map((_, message) => message).filter((message) => open.includes(atomOf(message)));
+}
+
+/** The selector by its definition: every candidate is weighed, method after method. */
+export function naivePlan(records: Log, policy: CutPolicy): NaivePlan {
+  const costs = new NaiveCosts(records, policy);
+  const { budget, lookback = 0.15, lookahead = 0.15 } = policy;
+  const total = costs.kept(costs.from);
+  if (total <= budget * (1 + lookback)) return { kind: "nothing", kept: total };
+  const candidates = costs.candidates();
+  const keeping = (kept: number) => candidates.filter((cut) => costs.kept(cut) === kept);
+  const over = candidates.filter((cut) => costs.kept(cut) > budget);
+  const under = candidates.filter((cut) => costs.kept(cut) <= budget);
+  const cut = (method: "near" | "forward", kept: number): NaivePlan => {
+    return { kind: "cut", method, ats: keeping(kept), kept, trims: [] };
+  };
+  const trim = (at: number | undefined, mayMiss: boolean): NaivePlan | null => {
+    if (at === undefined) return null;
+    const { trims, excess } = costs.trims(at, costs.kept(at) - budget);
+    if (excess > 0 && !mayMiss) return null;
+    if (trims.length === 0 && costs.removed(at) === 0) return null;
+    return { kind: "cut", method: "trim", ats: [at], kept: budget + excess, trims };
+  };
+
+  const tooBig = costs.kept(costs.costs.length) >= budget;
+  if (!tooBig) {
+    const raw = Math.max(0, budget - costs.reserve);
+    const reach = (share: number) => Math.floor(share * raw);
+    const near = candidates
+      .filter((at) => costs.removed(at) > 0)
+      .map((at) => costs.kept(at))
+      .filter((kept) => kept - budget <= reach(lookback))
+      .filter((kept) => budget - kept <= (policy.kind === "backward" ? 0 : reach(lookahead)))
+      // The nearest one; of two that are equally near the one that keeps more.
+      .sort((a, b) => Math.abs(a - budget) - Math.abs(b - budget) || b - a)[0];
+    if (near !== undefined) return cut("near", near);
+    if (policy.kind !== "backward") {
+      const found = trim(over.at(-1), false);
+      if (found !== null) return found;
+      if (under.length > 0) return cut("forward", Math.max(...under.map((at) => costs.kept(at))));
+    }
+  }
+  if (policy.force === true) {
+    if (under.length > 0) return cut("forward", Math.max(...under.map((at) => costs.kept(at))));
+    const found = trim(over.at(-1), true);
+    if (found !== null) return found;
+  }
+  if (tooBig) return { kind: "defer", reason: "pinned_too_big" };
+  const open = naivePairs(records).some(({ state }) => state === "in_flight");
+  return { kind: "defer", reason: open && under.length === 0 ? "open_call" : "atom_too_wide" };
+}
+
+/** A compaction carried out. */
+export interface Applied {
+  readonly records: Log;
+  /** First raw message. */
+  readonly from: number;
+  /** Where the pinned messages stand now. */
+  readonly pinned: readonly number[];
+}
+
+/** Carries a cut out as it should be: a summary, the pinned messages before the cut in their order, the tail. */
+export function applyCut(
+  records: Log,
+  cut: {
+    readonly at: number;
+    readonly trims: readonly { readonly record: number; readonly tokens: number }[];
+    readonly pinned: readonly number[];
+    readonly summary: number;
+  },
+): Applied {
+  const planned = new Map(cut.trims.map(({ record, tokens }) => [record, tokens]));
+  const messages = messagesOf(records.map((record, index) => {
+    return { ...record, tokens: planned.get(index) ?? record.tokens };
+  }));
+  const pinned = [...new Set(cut.pinned)].sort((a, b) => a - b);
+  const replaced = pinned.filter((message) => message < cut.at);
+  const from = 1 + replaced.length;
+  return {
+    records: place([
+      [{ kind: "summary", tokens: cut.summary }],
+      ...replaced.map((message) => messages[message] ?? []),
+      ...messages.slice(cut.at),
+    ]),
+    from,
+    pinned: pinned.map((message, index) => message < cut.at ? 1 + index : message - cut.at + from),
+  };
+}

@@ -1,0 +1,81 @@
+/** A real server as a process of its own, started as a user would start it. */
+import { TextLineStream } from "@std/streams";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+export interface Server extends AsyncDisposable {
+  readonly url: string;
+  readonly pid: number;
+  /** Lines that the server has written so far. */
+  readonly log: readonly string[];
+  kill(signal: Deno.Signal): void;
+  readonly status: Promise<Deno.CommandStatus>;
+}
+
+/** Runs `deno serve main.ts` with an environment and waits until it listens. */
+export async function startServer(
+  env: Record<string, string>,
+  { args = ["--host", "127.0.0.1", "--port", "0"] }: { readonly args?: readonly string[] } = {},
+): Promise<Server> {
+  const { child, log, listening } = spawn(env, args);
+  const url = await listening;
+  if (url === null) {
+    await child.status;
+    throw new Error(`The server did not start:\n${log.join("\n")}`);
+  }
+  return {
+    url,
+    pid: child.pid,
+    log,
+    status: child.status,
+    kill: (signal) => child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended by itself.
+      }
+      await child.status;
+    },
+  };
+}
+
+/** Starts a server that is expected to refuse; gives its exit code and what it wrote. */
+export async function startRefused(
+  env: Record<string, string>,
+  { args = ["--host", "127.0.0.1", "--port", "0"] }: { readonly args?: readonly string[] } = {},
+): Promise<{ readonly code: number; readonly text: string }> {
+  const { child, log, listening } = spawn(env, args);
+  const url = await listening;
+  if (url !== null) {
+    child.kill("SIGKILL");
+    await child.status;
+    throw new Error(`The server listens on ${url}, wanted a refusal`);
+  }
+  const { code } = await child.status;
+  return { code, text: log.join("\n") };
+}
+
+function spawn(env: Record<string, string>, args: readonly string[]) {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["serve", "-P=serve", ...args, "main.ts"],
+    cwd: ROOT,
+    env: { NO_COLOR: "1", ...env },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const log: string[] = [];
+  const listening = new Promise<string | null>((resolve) => {
+    void (async () => {
+      const lines = child.stderr.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream());
+      for await (const line of lines) {
+        log.push(line);
+        const url = line.match(/Listening on (http:\/\/\S+?)\/? /)?.[1];
+        if (url !== undefined) resolve(url);
+      }
+      resolve(null);
+    })();
+  });
+  return { child, log, listening };
+}

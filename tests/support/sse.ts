@@ -1,0 +1,40 @@
+/** Reading SSE in tests: every frame, in order, with comments left out. */
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+
+export interface Frame {
+  readonly id: string | undefined;
+  readonly event: string | undefined;
+  // deno-lint-ignore no-explicit-any -- the shape of the data is what the tests assert
+  readonly data: any;
+}
+
+/** Parses the frames of a finished stream. */
+export function parseFrames(text: string): readonly Frame[] {
+  const frames: Frame[] = [];
+  const parser = createParser({
+    onEvent: ({ id, event, data }: EventSourceMessage) => frames.push({ id, event, data: JSON.parse(data) }),
+  });
+  parser.feed(text);
+  return frames;
+}
+
+/** Yields frames of a response as they arrive. */
+export async function* readFrames(response: Response): AsyncGenerator<Frame, void> {
+  if (response.body === null) throw new Error("The response has no body");
+  const ready: Frame[] = [];
+  const parser = createParser({
+    onEvent: ({ id, event, data }: EventSourceMessage) => ready.push({ id, event, data: JSON.parse(data) }),
+  });
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      parser.feed(decoder.decode(value, { stream: true }));
+      yield* ready.splice(0);
+    }
+  } finally {
+    await reader.cancel();
+  }
+}

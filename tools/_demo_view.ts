@@ -1,0 +1,308 @@
+/** Prints the events of a turn as a person would want to read them, and counts what the table needs. */
+import type { CompactionEvent, TurnEventBody } from "../src/loop/events.ts";
+
+const WIDTH = 100;
+const BAR = 40;
+/** Share of the window by which the context must have changed before its bar is shown again. */
+const BAR_STEP = 0.03;
+
+/** Colours, or none. */
+export interface Paint {
+  readonly dim: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly bold: (text: string) => string;
+}
+
+/** Makes the colours; without them every function returns its text. */
+export function createPaint(hasColor: boolean): Paint {
+  const style = (code: number) => (text: string) => hasColor ? `\x1b[${code}m${text}\x1b[0m` : text;
+  return { dim: style(2), green: style(32), yellow: style(33), red: style(31), bold: style(1) };
+}
+
+/** What a turn came to. */
+export interface TurnCounts {
+  readonly calls: number;
+  readonly compactions: number;
+  readonly deferrals: number;
+  /** Deferrals that were honoured at the turn boundary, before `turn.finished`. */
+  readonly honoured: number;
+  /** Largest context seen, in tokens, and the window. */
+  readonly largest: number;
+  readonly window: number;
+  readonly errors: number;
+  readonly answer: string;
+  readonly isFinished: boolean;
+}
+
+/** 12345 as `12,345`. */
+export function grouped(number: number): string {
+  return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function percent(part: number, whole: number): string {
+  return `${Math.round(100 * part / whole)} %`;
+}
+
+/** Cuts a text to one line of at most `most` characters. */
+function oneLine(text: string, most: number): string {
+  const flat = text.replaceAll(/\s+/g, " ").trim();
+  return flat.length <= most ? flat : `${flat.slice(0, Math.max(0, most - 1))}…`;
+}
+
+/** Breaks a text at spaces. */
+export function wrap(text: string, width: number): string[] {
+  return text.split("\n").flatMap((paragraph) => {
+    const lines: string[] = [];
+    let line = "";
+    for (const word of paragraph.split(" ")) {
+      if (line !== "" && line.length + 1 + word.length > width) {
+        lines.push(line);
+        line = word;
+      } else line = line === "" ? word : `${line} ${word}`;
+    }
+    return [...lines, line];
+  });
+}
+
+/** The arguments of a call without their names: short ones as they are, long ones by their size. */
+function describeInput(input: unknown): string {
+  if (typeof input !== "object" || input === null) return oneLine(JSON.stringify(input) ?? "", 40);
+  return Object.values(input).map((value) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value) ?? "";
+    return text.length > 60 || text.includes("\n") ? `${grouped(text.length)} chars` : text;
+  }).join(", ");
+}
+
+/** A result in a line: its first line, and how many there are. */
+function describeOutput(output: unknown, most: number): string {
+  const text = typeof output === "string" ? output : JSON.stringify(output) ?? "";
+  const lines = text.trimEnd().split("\n");
+  const more = lines.length > 1 ? ` (${lines.length} lines)` : "";
+  return `${oneLine(lines[0] ?? "", most - more.length)}${more}`;
+}
+
+/** The context as a bar over the window, with the marks of both thresholds. */
+export function contextBar({ tokens, window, compactAt, stopAt }: Readonly<
+  Record<"tokens" | "window" | "compactAt" | "stopAt", number>
+>): string {
+  const at = (value: number): number => Math.min(BAR - 1, Math.floor(value / window * BAR));
+  const cells: string[] = Array.from(
+    { length: BAR },
+    (_, index) => index < Math.round(tokens / window * BAR) ? "█" : "·",
+  );
+  cells[at(compactAt)] = "C";
+  cells[at(stopAt)] = "S";
+  return `[${cells.join("")}] ${grouped(tokens)} of ${grouped(window)} (${percent(tokens, window)})`;
+}
+
+/** Shows one turn, event by event. */
+export class TurnView {
+  readonly #print: (line: string) => void;
+  readonly #paint: Paint;
+  #text = "";
+  #shown = -Infinity;
+  #isBarDue = false;
+  #isParallel = false;
+  #isHeadShown = false;
+  #hasResult = false;
+  #step = 0;
+  #pending = new Map<string, unknown>();
+  #calls = 0;
+  #compactions = 0;
+  #deferrals = 0;
+  #honoured = 0;
+  #largest = 0;
+  #window = 0;
+  #errors = 0;
+  #isFinished = false;
+
+  /** Makes a view that prints through `print`, a line at a time. */
+  constructor(print: (line: string) => void, paint: Paint) {
+    this.#print = print;
+    this.#paint = paint;
+  }
+
+  /** What was seen up to now. */
+  get counts(): TurnCounts {
+    return {
+      calls: this.#calls,
+      compactions: this.#compactions,
+      deferrals: this.#deferrals,
+      honoured: this.#honoured,
+      largest: this.#largest,
+      window: this.#window,
+      errors: this.#errors,
+      answer: this.#text,
+      isFinished: this.#isFinished,
+    };
+  }
+
+  /** Takes the next event; kinds that it does not know are passed over. */
+  show(event: TurnEventBody): void {
+    const { dim, bold, red } = this.#paint;
+    switch (event.type) {
+      case "turn.started":
+        this.#print(
+          dim(`turn ${event.turn}, session ${event.session}, agent ${event.agent}, model ${event.model}`),
+        );
+        break;
+      case "step.started":
+        this.#step = event.step;
+        this.#text = "";
+        this.#isParallel = false;
+        this.#isHeadShown = false;
+        this.#hasResult = false;
+        break;
+      case "text.delta":
+        this.#text += event.text;
+        break;
+      case "tool.call":
+        this.#sayText();
+        this.#calls++;
+        this.#pending.set(event.ref, event.input);
+        this.#isParallel = event.call > 0;
+        break;
+      case "tool.result":
+        this.#hasResult = true;
+        this.#showResult(event);
+        break;
+      case "context":
+        this.#showContext(event);
+        break;
+      case "compaction":
+        this.#showCompaction(event);
+        break;
+      case "error":
+        this.#errors++;
+        this.#print(red(`      error ${event.code}: ${event.message}`));
+        break;
+      case "turn.finished":
+        this.#isFinished = true;
+        if (this.#text !== "") {
+          for (const line of wrap(this.#text, WIDTH - 6)) this.#print(bold(`      ${line}`));
+        }
+        this.#print(dim(
+          `      finished (${event.reason}) after ${event.steps} steps; ${
+            grouped(event.usage.inputTokens)
+          } ` +
+            `tokens read, ${grouped(event.usage.outputTokens)} written by the model in all`,
+        ));
+        break;
+      default:
+        break;
+    }
+  }
+
+  #number(step: number): string {
+    return String(step).padStart(4);
+  }
+
+  /** What the model said before its calls. */
+  #sayText(): void {
+    if (this.#text === "") return;
+    for (const line of wrap(this.#text, WIDTH - 8)) this.#print(`${this.#number(this.#step)}  ${line}`);
+    this.#text = "";
+  }
+
+  #showResult(event: Extract<TurnEventBody, { type: "tool.result" }>): void {
+    const { dim, green, red, bold } = this.#paint;
+    if (this.#isParallel && !this.#isHeadShown) {
+      this.#print(`${this.#number(event.step)}  ${bold(`${this.#pending.size} calls at once`)}`);
+      this.#isHeadShown = true;
+    }
+    const what = `${event.name} ${describeInput(this.#pending.get(event.ref))}`;
+    this.#pending.delete(event.ref);
+    const head = this.#isParallel ? "    " : this.#number(event.step);
+    const status = event.status.padEnd(5) + `${grouped(event.ms)} ms`.padStart(6);
+    const left = `${head}  ${oneLine(what, 42).padEnd(42)}  `;
+    const room = WIDTH - left.length - status.length - 2;
+    const note = event.shortened ? "shortened: " : "";
+    const output = `${note}${describeOutput(event.output, room - note.length)}`;
+    this.#print(`${left}${event.status === "ok" ? green(status) : red(status)}  ${dim(output)}`);
+  }
+
+  #showContext(event: Extract<TurnEventBody, { type: "context" }>): void {
+    this.#window = event.window;
+    // After a result the service often knows no more than an upper bound, which would make the bar jump.
+    if (event.tier === "bound" && this.#hasResult) return;
+    this.#largest = Math.max(this.#largest, event.tokens);
+    const isMoved = Math.abs(event.tokens - this.#shown) >= BAR_STEP * event.window;
+    if (!isMoved && !this.#isBarDue) return;
+    this.#isBarDue = false;
+    this.#shown = event.tokens;
+    this.#print(this.#paint.dim(`      ${contextBar(event)}`));
+  }
+
+  #showCompaction(event: CompactionEvent): void {
+    const { yellow, green, red } = this.#paint;
+    const tell = (paint: (text: string) => string, text: string): void => {
+      for (const line of wrap(text, WIDTH - 6)) this.#print(paint(`   >> ${line}`));
+    };
+    switch (event.phase) {
+      case "started":
+        return;
+      case "applied": {
+        this.#compactions++;
+        this.#isBarDue = true;
+        const { tokensBefore: before = 0, tokensAfter: after = 0, distance = 0, pairs = 0 } = event;
+        const aim = distance === 0
+          ? "on target"
+          : `${grouped(Math.abs(distance))} ${distance > 0 ? "over" : "under"} target`;
+        const where = event.resolved === "turn"
+          ? "at the turn boundary, before turn.finished"
+          : "within the turn";
+        tell(
+          green,
+          `compacted: ${event.method} cut at e${event.cut}, ${aim}, ${pairs} pairs into the ledger, ` +
+            `${grouped(before)} -> ${grouped(after)} tokens` +
+            (event.resolved === undefined ? "" : `; this resolves the deferral ${where}`),
+        );
+        if (event.resolved === "turn") this.#honoured++;
+        return;
+      }
+      case "deferred": {
+        this.#deferrals++;
+        const { before = null, after = null } = event.nearest ?? {};
+        const cuts = [before, after].filter((cut) => cut !== null).map((cut) => `e${cut}`).join(" and ");
+        tell(yellow, `deferred: ${event.reason}; nearest legal cuts: ${cuts === "" ? "none" : cuts}`);
+        return;
+      }
+      case "rejected":
+      case "exhausted":
+        tell(red, `${event.phase}: ${event.reason}`);
+        for (const { condition, message } of event.violations ?? []) tell(red, `${condition}: ${message}`);
+        return;
+      default:
+        return event.phase satisfies never;
+    }
+  }
+}
+
+/** The table at the end: one column for both turns together, then one for each. */
+export function summaryTable(
+  runs: readonly { readonly title: string; readonly counts: TurnCounts; readonly violations: number }[],
+): string[] {
+  const sum = (of: (run: (typeof runs)[number]) => number): string[] => {
+    const values = runs.map(of);
+    return [values.reduce((a, b) => a + b, 0), ...values].map(grouped);
+  };
+  const contexts = runs.map(({ counts }) => counts);
+  const widest = contexts.toSorted((a, b) => b.largest - a.largest)[0];
+  const largest = [widest, ...contexts].map((counts) =>
+    counts === undefined || counts.window === 0
+      ? "-"
+      : `${grouped(counts.largest)} (${percent(counts.largest, counts.window)} of ${grouped(counts.window)})`
+  );
+  const rows = [
+    ["", "all", ...runs.map(({ title }) => title)],
+    ["tool calls", ...sum(({ counts }) => counts.calls)],
+    ["compactions", ...sum(({ counts }) => counts.compactions)],
+    ["deferrals", ...sum(({ counts }) => counts.deferrals)],
+    ["largest context", ...largest],
+    ["violations", ...sum(({ violations }) => violations)],
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd());
+}

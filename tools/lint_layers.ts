@@ -1,0 +1,68 @@
+/**
+ * Imports go one way. A file may import from its own layer's folder or from a lower layer, never from a
+ * higher one and never from a sibling folder of the same rank: adapters do not see each other.
+ */
+const RANK: Record<string, number> = {
+  core: 0,
+  formats: 1,
+  tokens: 1,
+  ports: 1,
+  telemetry: 1,
+  compaction: 2,
+  loop: 3,
+  models: 4,
+  tools: 4,
+  store: 4,
+  http: 5,
+  client: 5,
+  mod: 6,
+  cli: 6,
+};
+
+function layerOf(path: string): string | undefined {
+  return path.match(/\/src\/([a-z_]+)(?:\/|\.ts$)/)?.[1];
+}
+
+const plugin: Deno.lint.Plugin = {
+  name: "layers",
+  rules: {
+    "one-way": {
+      create(context) {
+        const from = layerOf(context.filename.replaceAll("\\", "/"));
+        function check(node: Deno.lint.Node, source: unknown): void {
+          if (from === undefined || typeof source !== "string") return;
+          if (!source.startsWith(".")) {
+            if (from === "core") {
+              context.report({ node, message: `core imports nothing from outside, found "${source}"` });
+            }
+            return;
+          }
+          const base = `file://${context.filename.replaceAll("\\", "/")}`;
+          const to = layerOf(new URL(source, base).pathname);
+          if (to === undefined || to === from) return;
+          const low = RANK[to] ?? 99;
+          const high = RANK[from] ?? 99;
+          // `ports` is shared vocabulary of the lowest tier: its rank-1 neighbours may not import it, all above may.
+          if (low < high) return;
+          context.report({ node, message: `"${from}" may not import "${to}": imports go one way` });
+        }
+        return {
+          ImportDeclaration(node) {
+            check(node, node.source.value);
+          },
+          ImportExpression(node) {
+            if (node.source.type === "Literal") check(node, node.source.value);
+          },
+          ExportNamedDeclaration(node) {
+            if (node.source) check(node, node.source.value);
+          },
+          ExportAllDeclaration(node) {
+            check(node, node.source.value);
+          },
+        };
+      },
+    },
+  },
+};
+
+export default plugin;
