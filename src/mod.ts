@@ -20,7 +20,7 @@ export {
 export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.ts";
 export type { CompactionSettings } from "./compaction/budget.ts";
 export type { Agent, TurnPorts, TurnRequest } from "./loop/agent.ts";
-export type { CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";
+export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";
 export { defineTool, type InputSchema, type ToolDefinition } from "./loop/tools.ts";
 export { runTurn } from "./loop/turn.ts";
 export {
@@ -32,21 +32,35 @@ export {
   type ScriptedOptions,
   type ScriptedReply,
 } from "./models/mod.ts";
-export { kvStore } from "./store/kv.ts";
-export { memoryStore } from "./store/memory.ts";
+export { kvStore, type KvStoreOptions } from "./store/kv.ts";
+export { memoryStore, type MemoryStoreOptions } from "./store/memory.ts";
 export { workspaceTools } from "./tools/workspace.ts";
-export { type Auth, createApp, openAccess, type Principal } from "./http/mod.ts";
+export { type App, type Auth, createApp, Drain, openAccess, type Principal } from "./http/mod.ts";
 export type { AppOptions } from "./http/options.ts";
 export type {
+  AssistantEntry,
+  CallStatus,
   Clock,
+  Commit,
+  Dialect,
   Entry,
+  EntryBase,
+  FinishReason,
+  Lease,
   Model,
   ModelEvent,
   ModelRequest,
+  ResultEntry,
+  SessionHead,
   SessionKey,
+  SessionState,
   Store,
   Tool,
   ToolContext,
+  ToolInput,
   ToolSchema,
   Usage,
+  UserEntry,
 } from "./ports.ts";
+export type { MeterTier } from "./tokens/meter.ts";
+export type { WorkspaceOptions } from "./tools/workspace.ts";

@@ -29,7 +29,9 @@ export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter";
 
 /** A tool as the model is told about it. */
 export interface ToolSchema {
+  /** Name. */
   readonly name: string;
+  /** What it does, for the model. */
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
@@ -37,8 +39,11 @@ export interface ToolSchema {
 
 /** One request to a model. */
 export interface ModelRequest {
+  /** Instructions; empty where there are none. */
   readonly system: string;
+  /** The transcript, oldest first. */
   readonly messages: readonly Message[];
+  /** Tools the model may call. */
   readonly tools: readonly ToolSchema[];
   /** The most tokens that the answer may take. */
   readonly maxOutput: number;
@@ -77,6 +82,7 @@ export interface Model {
   readonly window: number;
   /** The most tokens that one answer can have. */
   readonly maxOutput: number;
+  /** Rules that the provider lays on a transcript. */
   readonly dialect: Dialect;
   /** Billed tokens for one `o200k_base` token of text; learned where a provider differs. Default 1. */
   readonly tokenFactor?: number;
@@ -89,8 +95,11 @@ export interface Model {
 
 /** Whose session it is and what it is called. */
 export interface SessionKey {
+  /** Tenant. */
   readonly tenant: string;
+  /** User of the tenant. */
   readonly user?: string;
+  /** Session. */
   readonly session: string;
 }
 
@@ -98,8 +107,11 @@ export interface SessionKey {
 export interface ToolContext {
   /** Aborts when the turn is cancelled or the tool's time is up. */
   readonly signal: AbortSignal;
+  /** Session. */
   readonly session: string;
+  /** Tenant. */
   readonly tenant: string;
+  /** User of the tenant. */
   readonly user?: string;
 }
 
@@ -124,9 +136,10 @@ export interface Tool extends ToolSchema {
 export type CallStatus = "ok" | "error" | "aborted";
 
 /** What every entry has. */
-interface EntryBase {
+export interface EntryBase {
   /** Position in the log, from 0. `e41` is the entry with `seq` 41, `e41.0` its first call. */
   readonly seq: number;
+  /** Id of the turn. */
   readonly turn: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -134,7 +147,9 @@ interface EntryBase {
 
 /** A message from the user. */
 export interface UserEntry extends EntryBase {
+  /** What the record is. */
   readonly kind: "user";
+  /** A sentence for people. */
   readonly message: Extract<Message, { role: "user" }>;
   /** Kept verbatim in every view until released. */
   readonly pinned?: boolean;
@@ -142,22 +157,33 @@ export interface UserEntry extends EntryBase {
 
 /** What the model said in one step, its calls included. */
 export interface AssistantEntry extends EntryBase {
+  /** What the record is. */
   readonly kind: "assistant";
+  /** Step of the turn, from 1. */
   readonly step: number;
+  /** A sentence for people. */
   readonly message: AssistantMessage;
+  /** Why the answer ended. */
   readonly reason: FinishReason;
+  /** The model that answers. */
   readonly model: string;
+  /** What the provider billed for it. */
   readonly usage?: Usage;
 }
 
 /** The answer to one call, named by position: pairing holds by construction. */
 export interface ResultEntry extends EntryBase {
+  /** What the record is. */
   readonly kind: "result";
+  /** Step of the turn, from 1. */
   readonly step: number;
   /** Reference of the call, for example `e41.0`. */
   readonly call: string;
+  /** Name of the tool. */
   readonly toolName: string;
+  /** How the call ended. */
   readonly status: CallStatus;
+  /** What the tool answered. */
   readonly output: ToolOutput;
   /** Tokens to which the result is shown shortened from the start; the output itself is whole. */
   readonly cap?: number;
@@ -170,8 +196,11 @@ export type Entry = UserEntry | AssistantEntry | ResultEntry;
 
 /** Who runs the session's turn. The epoch rises with each takeover; a commit under an older one is refused. */
 export interface Lease {
+  /** Who holds it. */
   readonly owner: string;
+  /** Id of the turn. */
   readonly turn: string;
+  /** Rises with each lease given. */
   readonly epoch: number;
   /** Milliseconds since the epoch after which the lease may be taken over. */
   readonly expires: number;
@@ -181,6 +210,7 @@ export interface Lease {
 export interface SessionHead {
   /** Number of the stored format. */
   readonly schema: 1;
+  /** The agent that answers. */
   readonly agent: string;
   /** Entries in the log. */
   readonly length: number;
@@ -190,17 +220,23 @@ export interface SessionHead {
   readonly flag?: { readonly reason: string; readonly since: number };
   /** What the meter knows from the provider's bill. */
   readonly meter?: unknown;
+  /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** Milliseconds since the epoch. */
   readonly updatedAt: number;
   /** Epoch of the last lease given. */
   readonly epoch: number;
+  /** The running turn's hold on the session. */
   readonly lease?: Lease;
 }
 
 /** A session as read from a store. `view` is the stored view in force, null for the log itself. */
 export interface SessionState {
+  /** The small, mutable part. */
   readonly head: SessionHead;
+  /** The log. */
   readonly entries: readonly Entry[];
+  /** The stored view in force, null for the log itself. */
   readonly view: unknown;
 }
 
@@ -212,6 +248,7 @@ export interface Commit {
   readonly view?: { readonly version: number; readonly value: unknown };
   /** The flag from now on; null clears it. */
   readonly flag?: { readonly reason: string; readonly since: number } | null;
+  /** What the meter knows from the provider's bill. */
   readonly meter?: unknown;
   /** Ends the lease with this commit. */
   readonly release?: boolean;
@@ -232,7 +269,12 @@ export interface Store {
    */
   acquire(
     key: SessionKey,
-    options: { readonly agent: string; readonly owner: string; readonly turn: string; readonly ttlMs: number },
+    options: {
+      readonly agent: string;
+      readonly owner: string;
+      readonly turn: string;
+      readonly ttlMs: number;
+    },
   ): Promise<SessionState & { readonly lease: Lease }>;
   /** Appends and changes under a lease; throws `lease_lost` where it is no longer ours. */
   commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void>;

@@ -1,25 +1,10 @@
 /** Prints the events of a turn as a person would want to read them, and counts what the table needs. */
 import type { CompactionEvent, TurnEventBody } from "../src/loop/events.ts";
+import { contextBar, grouped, oneLine, type Paint, percent, plural, wrap } from "./_demo_text.ts";
 
 const WIDTH = 100;
-const BAR = 40;
 /** Share of the window by which the context must have changed before its bar is shown again. */
 const BAR_STEP = 0.03;
-
-/** Colours, or none. */
-export interface Paint {
-  readonly dim: (text: string) => string;
-  readonly green: (text: string) => string;
-  readonly yellow: (text: string) => string;
-  readonly red: (text: string) => string;
-  readonly bold: (text: string) => string;
-}
-
-/** Makes the colours; without them every function returns its text. */
-export function createPaint(hasColor: boolean): Paint {
-  const style = (code: number) => (text: string) => hasColor ? `\x1b[${code}m${text}\x1b[0m` : text;
-  return { dim: style(2), green: style(32), yellow: style(33), red: style(31), bold: style(1) };
-}
 
 /** What a turn came to. */
 export interface TurnCounts {
@@ -34,36 +19,6 @@ export interface TurnCounts {
   readonly errors: number;
   readonly answer: string;
   readonly isFinished: boolean;
-}
-
-/** 12345 as `12,345`. */
-export function grouped(number: number): string {
-  return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
-function percent(part: number, whole: number): string {
-  return `${Math.round(100 * part / whole)} %`;
-}
-
-/** Cuts a text to one line of at most `most` characters. */
-function oneLine(text: string, most: number): string {
-  const flat = text.replaceAll(/\s+/g, " ").trim();
-  return flat.length <= most ? flat : `${flat.slice(0, Math.max(0, most - 1))}…`;
-}
-
-/** Breaks a text at spaces. */
-export function wrap(text: string, width: number): string[] {
-  return text.split("\n").flatMap((paragraph) => {
-    const lines: string[] = [];
-    let line = "";
-    for (const word of paragraph.split(" ")) {
-      if (line !== "" && line.length + 1 + word.length > width) {
-        lines.push(line);
-        line = word;
-      } else line = line === "" ? word : `${line} ${word}`;
-    }
-    return [...lines, line];
-  });
 }
 
 /** The arguments of a call without their names: short ones as they are, long ones by their size. */
@@ -83,30 +38,17 @@ function describeOutput(output: unknown, most: number): string {
   return `${oneLine(lines[0] ?? "", most - more.length)}${more}`;
 }
 
-/** The context as a bar over the window, with the marks of both thresholds. */
-export function contextBar({ tokens, window, compactAt, stopAt }: Readonly<
-  Record<"tokens" | "window" | "compactAt" | "stopAt", number>
->): string {
-  const at = (value: number): number => Math.min(BAR - 1, Math.floor(value / window * BAR));
-  const cells: string[] = Array.from(
-    { length: BAR },
-    (_, index) => index < Math.round(tokens / window * BAR) ? "█" : "·",
-  );
-  cells[at(compactAt)] = "C";
-  cells[at(stopAt)] = "S";
-  return `[${cells.join("")}] ${grouped(tokens)} of ${grouped(window)} (${percent(tokens, window)})`;
-}
-
 /** Shows one turn, event by event. */
 export class TurnView {
   readonly #print: (line: string) => void;
   readonly #paint: Paint;
   #text = "";
   #shown = -Infinity;
-  #isBarDue = false;
+  /** Tokens after a compaction whose bar is still to be shown. */
+  #compactedTo: number | null = null;
   #isParallel = false;
   #isHeadShown = false;
-  #hasResult = false;
+  #isRough = false;
   #step = 0;
   #pending = new Map<string, unknown>();
   #calls = 0;
@@ -153,7 +95,7 @@ export class TurnView {
         this.#text = "";
         this.#isParallel = false;
         this.#isHeadShown = false;
-        this.#hasResult = false;
+        this.#isRough = false;
         break;
       case "text.delta":
         this.#text += event.text;
@@ -165,7 +107,7 @@ export class TurnView {
         this.#isParallel = event.call > 0;
         break;
       case "tool.result":
-        this.#hasResult = true;
+        this.#isRough = true;
         this.#showResult(event);
         break;
       case "context":
@@ -184,7 +126,7 @@ export class TurnView {
           for (const line of wrap(this.#text, WIDTH - 6)) this.#print(bold(`      ${line}`));
         }
         this.#print(dim(
-          `      finished (${event.reason}) after ${event.steps} steps; ${
+          `      finished (${event.reason}) after ${plural(event.steps, "step")}; ${
             grouped(event.usage.inputTokens)
           } ` +
             `tokens read, ${grouped(event.usage.outputTokens)} written by the model in all`,
@@ -225,14 +167,16 @@ export class TurnView {
 
   #showContext(event: Extract<TurnEventBody, { type: "context" }>): void {
     this.#window = event.window;
-    // After a result the service often knows no more than an upper bound, which would make the bar jump.
-    if (event.tier === "bound" && this.#hasResult) return;
-    this.#largest = Math.max(this.#largest, event.tokens);
-    const isMoved = Math.abs(event.tokens - this.#shown) >= BAR_STEP * event.window;
-    if (!isMoved && !this.#isBarDue) return;
-    this.#isBarDue = false;
-    this.#shown = event.tokens;
-    this.#print(this.#paint.dim(`      ${contextBar(event)}`));
+    const compactedTo = this.#compactedTo;
+    this.#compactedTo = null;
+    // Where much is new the service often knows no more than an upper bound, which would make the bar jump.
+    if (event.tier === "bound" && this.#isRough && compactedTo === null) return;
+    const tokens = event.tier === "bound" && compactedTo !== null ? compactedTo : event.tokens;
+    this.#largest = Math.max(this.#largest, tokens);
+    const isMoved = Math.abs(tokens - this.#shown) >= BAR_STEP * event.window;
+    if (!isMoved && compactedTo === null) return;
+    this.#shown = tokens;
+    this.#print(this.#paint.dim(`      ${contextBar({ ...event, tokens })}`));
   }
 
   #showCompaction(event: CompactionEvent): void {
@@ -245,8 +189,9 @@ export class TurnView {
         return;
       case "applied": {
         this.#compactions++;
-        this.#isBarDue = true;
         const { tokensBefore: before = 0, tokensAfter: after = 0, distance = 0, pairs = 0 } = event;
+        this.#compactedTo = after;
+        this.#isRough = true;
         const aim = distance === 0
           ? "on target"
           : `${grouped(Math.abs(distance))} ${distance > 0 ? "over" : "under"} target`;
@@ -255,7 +200,9 @@ export class TurnView {
           : "within the turn";
         tell(
           green,
-          `compacted: ${event.method} cut at e${event.cut}, ${aim}, ${pairs} pairs into the ledger, ` +
+          `compacted: ${event.method} cut at e${event.cut}, ${aim}, ${
+            plural(pairs, "pair")
+          } into the ledger, ` +
             `${grouped(before)} -> ${grouped(after)} tokens` +
             (event.resolved === undefined ? "" : `; this resolves the deferral ${where}`),
         );

@@ -8,7 +8,8 @@ import type { TurnEventBody } from "../src/loop/events.ts";
 import { clerk } from "../src/models/clerk.ts";
 import { startDouble } from "../tests/support/openai_double.ts";
 import { killServers, type Server, startServer } from "./_demo_server.ts";
-import { createPaint, grouped, summaryTable, type TurnCounts, TurnView, wrap } from "./_demo_view.ts";
+import { createPaint, grouped, wrap } from "./_demo_text.ts";
+import { summaryTable, type TurnCounts, TurnView } from "./_demo_view.ts";
 
 /** Milliseconds for one turn. */
 const TURN_MS = 60_000;
@@ -142,5 +143,9 @@ if (import.meta.main) {
       Deno.exit(signal === "SIGINT" ? 130 : 143);
     });
   }
-  Deno.exit(await main());
+  const code = await main().catch((error) => {
+    console.error(paint.red(error instanceof Error ? error.message : String(error)));
+    return 1;
+  });
+  Deno.exit(code);
 }

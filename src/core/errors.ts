@@ -24,6 +24,7 @@ export interface SelvageErrorOptions {
  * ```
  */
 export class SelvageError extends Error {
+  /** The name of the class. */
   override readonly name: string = "SelvageError";
   /** A stable, machine-readable code. */
   readonly code: string;
@@ -56,6 +57,7 @@ export class SelvageError extends Error {
  * ```
  */
 export class IllegalCompactionCut extends SelvageError {
+  /** The name of the class. */
   override readonly name = "IllegalCompactionCut";
 
   /**

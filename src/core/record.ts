@@ -16,6 +16,7 @@ export type RecordKind =
 
 /** One typed part of a message. */
 export interface TranscriptRecord {
+  /** What the record is. */
   readonly kind: RecordKind;
   /** Index of the message it is part of; the records of a message stand together, in message order. */
   readonly message: number;
@@ -31,7 +32,9 @@ export interface TranscriptRecord {
 
 /** A call and, if there is one, the result that answers it. Indexes count records. */
 export interface Pair {
+  /** Record index of the call. */
   readonly call: number;
+  /** Record index of the result, null where there is none. */
   readonly result: number | null;
   /** `in_flight`: the running turn will answer it. `abandoned`: nobody will. */
   readonly state: "answered" | "in_flight" | "abandoned";
@@ -47,6 +50,7 @@ export interface Atom {
   readonly kind: "system" | "user" | "assistant" | "summary" | "stray";
   /** True while one of its calls is in flight. */
   readonly open: boolean;
+  /** Tokens of its messages. */
   readonly tokens: number;
 }
 
@@ -60,11 +64,13 @@ export type ViolationCode =
 
 /** One thing that is wrong, and the condition it breaks. */
 export interface Violation {
+  /** Stable code. */
   readonly code: ViolationCode;
   /** C1 forward totality, C2 backward totality, C3 contiguity, or a rule of providers that these do not imply. */
   readonly condition: "C1" | "C2" | "C3" | "dialect";
   /** Message index. */
   readonly at: number;
+  /** Id of the call, where it has one. */
   readonly callId: string | null;
   /** A sentence for people. */
   readonly message: string;

@@ -28,8 +28,11 @@ export interface VerifyInput {
 
 /** A promise that a compaction would break. */
 export interface Rejection {
+  /** Stable code. */
   readonly code: "invalid" | "pair_changed" | "pair_unrecorded" | "not_smaller" | "not_idempotent";
+  /** The condition that would break. */
   readonly condition: "C1" | "C2" | "C3" | "C4" | "C5" | "dialect" | "progress";
+  /** A sentence for people. */
   readonly message: string;
 }
 

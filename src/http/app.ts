@@ -12,6 +12,9 @@ import { problemOf, problemResponse } from "./problem.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { turnRoutes } from "./routes/turns.ts";
 
+/** A Hono app: `app.fetch`, `app.request()`, `other.route("/agent", app)`. */
+export type App = InstanceType<typeof Hono>;
+
 /**
  * Makes the service as a Hono app.
  *
@@ -32,7 +35,7 @@ import { turnRoutes } from "./routes/turns.ts";
  * console.log((await response.json()).text); // Hello.
  * ```
  */
-export function createApp(options: AppOptions): Hono {
+export function createApp(options: AppOptions): App {
   if (Object.keys(options.agents).length === 0) {
     throw new TypeError("Cannot make the app: found no agent, wanted at least one in `agents`");
   }
@@ -58,5 +61,5 @@ export function createApp(options: AppOptions): Hono {
   app.route("/v1/turns", turnRoutes(options));
   app.route("/v1/sessions", sessionRoutes(options));
   // The variables above are our own affair: a caller sees a plain Hono app.
-  return app as unknown as Hono;
+  return app as unknown as App;
 }

@@ -7,7 +7,9 @@ import { SelvageError } from "../core/errors.ts";
 
 /** Whom a request speaks for. Sessions belong to a tenant and, where there is one, a user. */
 export interface Principal {
+  /** Tenant. */
   readonly tenant: string;
+  /** User of the tenant. */
   readonly user?: string;
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { createApp } from "./app.ts";
+export { type App, createApp } from "./app.ts";
 export { type Auth, openAccess, type Principal } from "./auth.ts";
 export { Drain } from "./drain.ts";
 export type { AppOptions } from "./options.ts";

@@ -12,6 +12,7 @@ import type { Drain } from "./drain.ts";
 export interface AppOptions {
   /** Agents by name; `default` answers requests that name none. */
   readonly agents: Readonly<Record<string, Agent>>;
+  /** Where sessions live. */
   readonly store: Store;
   /** Who may call. Default: `openAccess()`, this machine only. */
   readonly auth?: Auth;

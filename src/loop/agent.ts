@@ -9,9 +9,11 @@ import type { Clock, Model, Store, Tool } from "../ports.ts";
 
 /** An agent: a model with instructions and tools. */
 export interface Agent {
+  /** The model that answers. */
   readonly model: Model;
   /** Instructions for the model. Default none. */
   readonly system?: string;
+  /** Tools the model may call. */
   readonly tools?: readonly Tool[];
   /** Model calls in one turn. Default 50. */
   readonly maxSteps?: number;
@@ -25,6 +27,7 @@ export interface Agent {
 
 /** What a turn is asked to do. */
 export interface TurnRequest {
+  /** The agent that answers. */
   readonly agent: Agent;
   /** Name of the agent in events. Default `default`. */
   readonly agentName?: string;
@@ -36,6 +39,7 @@ export interface TurnRequest {
   readonly pin?: boolean;
   /** Whose session it is. Default `local`. */
   readonly tenant?: string;
+  /** User of the tenant. */
   readonly user?: string;
   /** Cancels the turn; open calls are closed as aborted. */
   readonly signal?: AbortSignal;
@@ -43,6 +47,7 @@ export interface TurnRequest {
 
 /** What a turn runs on. */
 export interface TurnPorts {
+  /** Where sessions live. */
   readonly store: Store;
   /** Default: the machine's clock. */
   readonly clock?: Clock;

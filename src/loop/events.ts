@@ -7,21 +7,26 @@ import type { CallStatus, Usage } from "../ports.ts";
 import type { MeterTier } from "../tokens/meter.ts";
 
 /** Where a call stands: step of the turn, index in the step, place in the log. */
-interface CallPlace {
+export interface CallPlace {
+  /** Step of the turn, from 1. */
   readonly step: number;
   /** Index of the call in its step, from 0. */
   readonly call: number;
   /** Reference of the call, for example `e41.0`. */
   readonly ref: string;
+  /** Name. */
   readonly name: string;
 }
 
 /** What happened to a compaction. Cuts are entry numbers of the log. */
 export interface CompactionEvent {
+  /** Tells the events apart. */
   readonly type: "compaction";
+  /** What happened. */
   readonly phase: "started" | "applied" | "deferred" | "rejected" | "exhausted";
   /** Why: the deferral's reason, the rejection's first code, or what made an applied one due. */
   readonly reason: string;
+  /** Which way the cut was found. */
   readonly method?: "near" | "trim" | "forward";
   /** First entry that stays raw. */
   readonly cut?: number;
@@ -29,11 +34,15 @@ export interface CompactionEvent {
   readonly distance?: number;
   /** Pairs that went into the ledger. */
   readonly pairs?: number;
+  /** Tokens of the context before. */
   readonly tokensBefore?: number;
+  /** Tokens of the context after. */
   readonly tokensAfter?: number;
   /** Set when this settles an earlier deferral. */
   readonly resolved?: "step" | "turn";
+  /** What the summary is made of. */
   readonly summary?: "ledger" | "ledger+prose";
+  /** Promises that a rejected compaction would have broken. */
   readonly violations?: readonly {
     readonly code: string;
     readonly condition: string;

@@ -4,20 +4,25 @@
  *
  * @module
  */
-import type { AssistantMessage, TextPart, ToolCallPart } from "../core/message.ts";
+import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 
 /** A call that a script wants to make. */
 export interface ScriptedCall {
+  /** Name. */
   readonly name: string;
+  /** Arguments, as JSON. */
   readonly input: unknown;
 }
 
 /** What a script answers. */
 export interface ScriptedReply {
+  /** What it thought. */
   readonly reasoning?: string;
+  /** The text. */
   readonly text?: string;
+  /** Calls it makes. */
   readonly calls?: readonly ScriptedCall[];
 }
 
@@ -26,12 +31,16 @@ export type Script = (request: ModelRequest) => ScriptedReply;
 
 /** Settings of {@link scripted}. */
 export interface ScriptedOptions {
+  /** Decides on each reply. */
   readonly script: Script;
+  /** Name in events and logs. Default `scripted`. */
   readonly id?: string;
   /** Tokens; default 128,000. */
   readonly window?: number;
   /** Tokens; default 4,096. */
   readonly maxOutput?: number;
+  /** Awaited before each delta, to slow the model down. Default: no pause. */
+  readonly pause?: (signal: AbortSignal) => Promise<void>;
 }
 
 const encoder = new TextEncoder();
@@ -42,9 +51,9 @@ export function scriptedTokens(value: unknown): number {
   return Math.ceil(encoder.encode(text).length / 4);
 }
 
-function* pieces(text: string): Generator<string> {
-  // Words with the space before them, as providers cut their deltas.
-  for (const match of text.matchAll(/\s*\S+|\s+$/g)) yield match[0];
+/** Words with the space before them, as providers cut their deltas. */
+function pieces(text: string): readonly string[] {
+  return text.match(/\s*\S+|\s+$/g) ?? [];
 }
 
 /**
@@ -73,27 +82,40 @@ export function scripted(options: ScriptedOptions): Model {
         "context_length_exceeded",
         `Cannot answer: found a request of ${inputTokens} tokens and ${request.maxOutput} reserved for the ` +
           `answer, wanted at most ${window} together`,
-        { fields: { window } },
+        { fields: { window, retryable: false } },
       );
     }
+    if (signal.aborted) throw signal.reason;
     const reply = options.script(request);
-    const content: (TextPart | ToolCallPart)[] = [];
-    for (const text of pieces(reply.reasoning ?? "")) yield { type: "reasoning.delta", text };
-    for (const text of pieces(reply.text ?? "")) {
-      // A turn of the event loop for each delta: a real model does not answer in one go, and a cancel must get in.
-      await Promise.resolve();
+    const content: (TextPart | ReasoningPart | ToolCallPart)[] = [];
+    let call = 0;
+    const deltas: ModelEvent[] = [
+      ...pieces(reply.reasoning ?? "").map((text): ModelEvent => ({ type: "reasoning.delta", text })),
+      ...pieces(reply.text ?? "").map((text): ModelEvent => ({ type: "text.delta", text })),
+      ...(reply.calls ?? []).map(({ name, input }): ModelEvent => {
+        return { type: "tool.input.delta", call: call++, name, delta: JSON.stringify(input) };
+      }),
+    ];
+    for (const delta of deltas) {
+      // Other work gets in between, a cancel too: a real model does not answer in one go.
+      await options.pause?.(signal);
       if (signal.aborted) throw signal.reason;
-      yield { type: "text.delta", text };
+      yield delta;
     }
-    if (reply.text !== undefined && reply.text !== "") content.push({ type: "text", text: reply.text });
-    for (const [call, { name, input }] of (reply.calls ?? []).entries()) {
-      yield { type: "tool.input.delta", call, name, delta: JSON.stringify(input) };
+    if (reply.reasoning) content.push({ type: "reasoning", text: reply.reasoning });
+    if (reply.text) content.push({ type: "text", text: reply.text });
+    for (const { name, input } of reply.calls ?? []) {
       content.push({ type: "tool-call", toolCallId: `scripted_${++calls}`, toolName: name, input });
     }
     const message: AssistantMessage = { role: "assistant", content };
-    const usage: Usage = { inputTokens, outputTokens: scriptedTokens([reply.reasoning ?? "", content]) };
+    const usage: Usage = { inputTokens, outputTokens: scriptedTokens(content) };
     if (signal.aborted) throw signal.reason;
-    yield { type: "finish", reason: content.some((p) => p.type === "tool-call") ? "tool-calls" : "stop", message, usage };
+    yield {
+      type: "finish",
+      reason: content.some((p) => p.type === "tool-call") ? "tool-calls" : "stop",
+      message,
+      usage,
+    };
   }
 
   return { id: options.id ?? "scripted", window, maxOutput, dialect: "scripted", stream };

@@ -7,7 +7,8 @@
 import { z } from "zod";
 import { defineTool } from "../loop/tools.ts";
 import type { Tool } from "../ports.ts";
-import { ARCHIVE_FILES, unitFacts, UNITS } from "./_files.ts";
+import { unitFacts, UNITS } from "./_facts.ts";
+import { ARCHIVE_FILES } from "./_files.ts";
 import { byteLength, createOverlays, MAX_SESSION_BYTES, type Overlay, pathsOf, textOf } from "./_overlay.ts";
 
 /** Settings of {@link workspaceTools}. */

@@ -393,3 +393,57 @@ Deno.test("clerk() takes a note of the service for no new task", async () => {
   loop.messages.push({ role: "user", content: "[selvage: a late result of e3.0]\ntext" });
   assert.deepEqual(ask(loop.messages), before);
 });
+
+Deno.test("clerk() reads results in every shape that a message can give them", () => {
+  const shapes: readonly [ToolResultPart["output"], string][] = [
+    [{ type: "json", value: { lines: 3 } }, '{"lines":3}'],
+    [{ type: "error-json", value: [1] }, "[1]"],
+    [{ type: "execution-denied", reason: "not now" }, "not now"],
+    [{ type: "execution-denied" }, "denied"],
+    [{ type: "content", value: [{ type: "text", text: "a" }, { type: "text", text: "b" }] }, "a\nb"],
+  ];
+  for (const [output, text] of shapes) {
+    const call: ToolCallPart = {
+      type: "tool-call",
+      toolCallId: "1",
+      toolName: "list_files",
+      input: { path: "" },
+    };
+    const reply = ask([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "list" },
+      { role: "assistant", content: [call] },
+      { role: "tool", content: [{ type: "tool-result", toolCallId: "1", toolName: "list_files", output }] },
+    ]);
+    assert.equal(reply.text, `list_files {"path":""} answered:\n\n${text}`);
+  }
+});
+
+Deno.test("clerk() stops as derailed when the end of the ledger is missing", () => {
+  const ledger = renderLedger([]).split("\n")[0] ?? "";
+  const reply = ask([{ role: "user", content: `${ledger}\ne1..e9 4 calls` }, {
+    role: "user",
+    content: "audit",
+  }]);
+  assert.equal(reply.text, "Derailed: the ledger has no end.");
+});
+
+Deno.test("clerk() stops when a check fails again after a second fix, and when a call fails twice", async () => {
+  const loop = new Loop();
+  await loop.turn("audit 1 unit", { most: 5 });
+  const [checked, result] = loop.messages.splice(-2);
+  assert.ok(checked?.role === "assistant" && result?.role === "tool" && result.content[0]);
+  const failing = (value: string): Message[] => [checked, {
+    role: "tool",
+    content: result.content.map((part) => ({ ...part, output: { type: "error-text", value } })),
+  }];
+  const one = [...loop.messages, ...failing("run_check failed: exit 1: unit 00: line 5 is wrong")];
+  assert.deepEqual(ask(one).calls, [{ name: "read_file", input: { path: "units/00/limits.ts" } }]);
+  assert.match(
+    textOf(ask([...one, ...failing("exit 1: unit 00")])),
+    /^Stopped: the check of unit 00 failed twice/,
+  );
+  const late = failing("run_check did not finish in 10 ms");
+  assert.deepEqual(ask([...loop.messages, ...late]).calls, [{ name: "run_check", input: { unit: "00" } }]);
+  assert.match(textOf(ask([...loop.messages, ...late, ...late])), /^Stopped: run_check .* failed twice: /);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Tool, ToolContext } from "../../src/ports.ts";
-import { unitFacts, UNITS, workspaceFiles } from "../../src/tools/_files.ts";
+import { unitFacts, UNITS } from "../../src/tools/_facts.ts";
+import { workspaceFiles } from "../../src/tools/_files.ts";
 import { createOverlays } from "../../src/tools/_overlay.ts";
 import { workspaceTools } from "../../src/tools/workspace.ts";
 

@@ -95,14 +95,14 @@ export function turnRoutes(options: AppOptions): Hono<AppEnv> {
       const abort = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
       request.signal.addEventListener("abort", abort, { once: true });
       const onDrain = (): void => stop.abort(drain.signal.reason);
-    drain.signal.addEventListener("abort", onDrain, { once: true });
-    const leave = drain.enter();
-    const release = (): void => {
-      request.signal.removeEventListener("abort", abort);
-      drain.signal.removeEventListener("abort", onDrain);
-      leave();
-    };
-    const events = runTurn({
+      drain.signal.addEventListener("abort", onDrain, { once: true });
+      const leave = drain.enter();
+      const release = (): void => {
+        request.signal.removeEventListener("abort", abort);
+        drain.signal.removeEventListener("abort", onDrain);
+        leave();
+      };
+      const events = runTurn({
         agent,
         agentName,
         session: input.session ?? newId("session"),
