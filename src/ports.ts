@@ -244,7 +244,7 @@ export interface SessionState {
 export interface Commit {
   /** Appended to the log. The first has `seq` equal to the length of the log before. */
   readonly entries?: readonly Entry[];
-  /** A new view with its number, one above the last. */
+  /** A new view with its number, greater than the last. */
   readonly view?: { readonly version: number; readonly value: unknown };
   /** The flag from now on; null clears it. */
   readonly flag?: { readonly reason: string; readonly since: number } | null;

@@ -13,7 +13,7 @@ import { sessionRoutes } from "./routes/sessions.ts";
 import { turnRoutes } from "./routes/turns.ts";
 
 /** A Hono app: `app.fetch`, `app.request()`, `other.route("/agent", app)`. */
-export type App = InstanceType<typeof Hono>;
+export type App = Hono;
 
 /**
  * Makes the service as a Hono app.

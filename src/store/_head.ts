@@ -108,9 +108,10 @@ export function withCommit(
     }
   }
   const view = commit.view?.version ?? rest.view;
-  if (commit.view !== undefined && view !== rest.view + 1) {
+  // Numbers may be left out: a view that was replaced before it was stored was never shown to a model.
+  if (commit.view !== undefined && view <= rest.view) {
     throw new RangeError(
-      `Cannot store a view of session "${key.session}": found version ${view}, wanted ${rest.view + 1}`,
+      `Cannot store a view of session "${key.session}": found version ${view}, wanted one over ${rest.view}`,
     );
   }
   const flag = commit.flag === undefined ? oldFlag : commit.flag ?? undefined;

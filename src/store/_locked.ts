@@ -5,7 +5,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock } from "../ports.ts";
-import { systemClock } from "./_clock.ts";
+import { systemClock } from "../loop/clock.ts";
 
 const PATIENCE_MS = 5_000;
 

@@ -15,7 +15,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Commit, Entry, Lease, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
-import { systemClock } from "./_clock.ts";
+import { systemClock } from "../loop/clock.ts";
 import {
   holdsLease,
   isWhereCommitLeads,

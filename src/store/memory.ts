@@ -4,7 +4,7 @@
  * @module
  */
 import type { Clock, Commit, Entry, Lease, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
-import { systemClock } from "./_clock.ts";
+import { systemClock } from "../loop/clock.ts";
 import {
   isWhereCommitLeads,
   type LeaseRequest,

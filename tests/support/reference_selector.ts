@@ -191,7 +191,8 @@ export function naivePlan(records: Log, policy: CutPolicy): NaivePlan {
   const costs = new NaiveCosts(records, policy);
   const { budget, lookback = 0.15, lookahead = 0.15 } = policy;
   const total = costs.kept(costs.from);
-  if (total <= budget * (1 + lookback)) return { kind: "nothing", kept: total };
+  // Written as a difference: 100 * (1 + 0.15) is less than 115.
+  if (total - budget <= lookback * budget) return { kind: "nothing", kept: total };
   const candidates = costs.candidates();
   const keeping = (kept: number) => candidates.filter((cut) => costs.kept(cut) === kept);
   const over = candidates.filter((cut) => costs.kept(cut) > budget);

@@ -345,8 +345,8 @@ export function testStore(name: string, make: (clock: Clock) => Promise<Store>):
       { entries: [userEntry(2, "a"), userEntry(4, "b")] },
       { entries: [userEntry(2, "a"), userEntry(2, "b")] },
       { view: { version: 1, value: "not what is stored" } },
-      { view: { version: 3, value: 1 } },
-      { entries: userEntries(2, 1), view: { version: 3, value: 1 } },
+      { view: { version: 0, value: 1 } },
+      { entries: userEntries(2, 1), view: { version: 1, value: 1 } },
     ];
     for (const commit of broken) await assert.rejects(store.commit(KEY, lease, commit), RangeError);
     const endless: Record<string, unknown> = {};
@@ -354,6 +354,9 @@ export function testStore(name: string, make: (clock: Clock) => Promise<Store>):
     await assert.rejects(store.commit(KEY, lease, { entries: [resultEntry(2, endless)] }), TypeError);
     await assert.rejects(store.commit(KEY, lease, { view: { version: 2, value: undefined } }), TypeError);
     assert.deepEqual(await store.read(KEY), before);
+    // A view that was replaced before it was stored leaves a gap.
+    await store.commit(KEY, lease, { view: { version: 4, value: "four" } });
+    assert.equal((await store.read(KEY))?.view, "four");
     await store.commit(KEY, lease, { entries: userEntries(2, 1) });
   });
 

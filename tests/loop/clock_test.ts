@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/store/_clock.ts";
+import { systemClock } from "../../src/loop/clock.ts";
 
 Deno.test("systemClock sleeps, and lets go of the signal", async () => {
   const { signal } = new AbortController();
