@@ -1,0 +1,40 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { startServer } from "../support/server.ts";
+
+const readme = await Deno.readTextFile("README.md");
+const config = JSON.parse(await Deno.readTextFile("deno.json"));
+
+/** Ids and figures that differ from run to run. */
+function normalise(text: string): string {
+  return text.replace(/t_[0-9a-f]{20}/g, "t_ID").replace(/"ms":\d+/g, '"ms":0');
+}
+
+Deno.test("README shows what the curl example really prints", async () => {
+  const curl = readme.match(/^ {4}curl -N http:\/\/127\.0\.0\.1:8000(\S+) -d '(.*)'$/m);
+  ok(curl !== null, "the README has a curl example");
+  await using server = await startServer({ SELVAGE_KV: ":memory:" });
+  const response = await fetch(`${server.url}${curl[1]}`, { method: "POST", body: curl[2] ?? "" });
+  const printed = normalise(await response.text()).trimEnd().split("\n");
+  const start = readme.indexOf("    : selvage\n");
+  const block = readme.slice(start).split(/\n(?=\S)/)[0] ?? "";
+  const shown = normalise(block).split("\n").map((line) => line.replace(/^ {4}/, "").trimEnd());
+  const gap = shown.indexOf("…");
+  const tail = shown.slice(gap + 1).filter((line) => line !== "");
+  deepEqual(shown.slice(0, gap - 1), printed.slice(0, gap - 1), "up to the gap");
+  deepEqual(tail, printed.slice(-tail.length), "after the gap");
+});
+
+Deno.test("README names tasks, variables and defaults that exist", async () => {
+  for (const [, task] of readme.matchAll(/deno(?:@2\.9\.6)? task ([a-z:]+)/g)) {
+    ok(task !== undefined && task in config.tasks, `the task ${task}`);
+  }
+  const source = await Deno.readTextFile("config.ts");
+  for (const [, name, fallback] of readme.matchAll(/^\| `([A-Z_]+)` +\| (\S*) /gm)) {
+    ok(source.includes(`${name}: [`), `the variable ${name}`);
+    const digits = fallback?.match(/^`([\d.]+)`$/)?.[1];
+    if (digits === undefined) continue;
+    const declared = source.slice(source.indexOf(`${name}: [`)).match(/default\(([\d_.]+)\)/)?.[1];
+    equal(declared?.replaceAll("_", ""), digits, `the default of ${name}`);
+  }
+  match(readme, /npx -y deno@2\.9\.6 task demo/);
+});
