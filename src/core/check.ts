@@ -28,7 +28,7 @@ export function checkTranscript(transcript: Transcript): readonly Violation[] {
   for (const pair of transcript.pairs) {
     if (pair.state !== "abandoned") continue;
     const call = transcript.records[pair.call];
-    if (call === undefined) continue;
+    if (call === undefined || call.approval === true) continue;
     violations.push({
       code: "missing_result",
       condition: "C1",

@@ -94,14 +94,19 @@ class Plan {
     this.from = policy.from ?? 0;
     this.reserve = policy.reserve ?? summaryReserve(policy.budget);
     const raw = Math.max(0, policy.budget - this.reserve);
-    this.behind = Math.floor((policy.lookback ?? 0.15) * raw);
-    this.ahead = Math.floor((policy.lookahead ?? 0.15) * raw);
-    this.#pinned = [...new Set(policy.pinned ?? [])].sort((a, b) => a - b);
+    this.behind = share(policy.lookback ?? 0.15, raw);
+    this.ahead = share(policy.lookahead ?? 0.15, raw);
+    this.#pinned = pinnedMessages(transcript, policy.pinned ?? []);
     const sums = [0];
     for (const message of this.#pinned) {
       sums.push((sums.at(-1) ?? 0) + transcript.tokensBetween(message, message + 1));
     }
     this.#pinnedSums = sums;
+  }
+
+  /** Whether a message stays verbatim. */
+  isPinned(message: number): boolean {
+    return this.#pinned.includes(message);
   }
 
   /** Tokens of the pinned messages before a cut. */
@@ -127,6 +132,26 @@ class Plan {
     const pinned = this.pinnedBefore(cut) - this.pinnedBefore(this.from);
     return this.transcript.tokensBetween(this.from, cut) - pinned;
   }
+}
+
+/** A share of tokens in whole ones; 0.15 of 100 is 15, whatever binary fractions make of it. */
+function share(part: number, tokens: number): number {
+  return Math.floor(part * tokens + 1e-6);
+}
+
+/**
+ * The messages that pins keep: whole atoms, since half a pair is none (conditions C1 and C2).
+ *
+ * @param transcript The transcript that the pins index.
+ * @param pinned Message indexes.
+ */
+export function pinnedMessages(transcript: Transcript, pinned: readonly number[]): readonly number[] {
+  const messages = new Set<number>();
+  for (const pin of pinned) {
+    const atom = transcript.atomAt(pin);
+    for (let message = atom?.from ?? 0; message < (atom?.to ?? 0); message++) messages.add(message);
+  }
+  return [...messages].sort((a, b) => a - b);
 }
 
 /** Index of the first atom in [low, high) for which `test` holds, `high` where there is none; `test` is monotone. */
@@ -168,7 +193,7 @@ export function selectCut(transcript: Transcript, policy: CutPolicy): CutPlan {
   const plan = new Plan(transcript, policy);
   const { budget } = policy;
   const total = plan.kept(plan.from);
-  if (total <= budget * (1 + (policy.lookback ?? 0.15))) return { kind: "nothing", keptTokens: total };
+  if (total <= budget + share(policy.lookback ?? 0.15, budget)) return { kind: "nothing", keptTokens: total };
 
   // Candidates are starts of atoms behind `from` with no open atom before them; 0 and the end are never chosen,
   // so the last atom always stays: the model may not have read its results yet.
@@ -180,17 +205,20 @@ export function selectCut(transcript: Transcript, policy: CutPolicy): CutPlan {
   const after = under < end ? transcript.atomStart(under) : null;
   const nearest = { before, after };
 
-  if (plan.reserve + plan.pinnedBefore(transcript.messages) >= budget) {
-    return { kind: "defer", reason: "pinned_too_big", nearest };
-  }
-  const cut = policy.kind === "backward"
-    ? near(plan, before, after !== null && plan.kept(after) === budget ? after : null)
+  const isFilled = plan.reserve + plan.pinnedBefore(transcript.messages) >= budget;
+  const exact = after !== null && plan.kept(after) === budget ? after : null;
+  const cut = isFilled
+    ? null
+    : policy.kind === "backward"
+    ? near(plan, before, exact)
     : near(plan, before, after) ?? trim(plan, before) ?? forward(plan, after);
   if (cut !== null) return cut;
   if (policy.force === true) {
-    const forced = forward(plan, after) ?? trim(plan, end > start ? transcript.atomStart(end - 1) : null);
+    const last = end > start ? transcript.atomStart(end - 1) : null;
+    const forced = forward(plan, after) ?? trim(plan, last, "as far as it goes") ?? forward(plan, last);
     if (forced !== null) return forced;
   }
+  if (isFilled) return { kind: "defer", reason: "pinned_too_big", nearest };
   const blocked = transcript.firstOpen !== null && after === null;
   return { kind: "defer", reason: blocked ? "open_call" : "atom_too_wide", nearest };
 }
@@ -218,26 +246,29 @@ function forward(plan: Plan, after: number | null): CutPlan | null {
 }
 
 /** A cut that keeps too much, with kept results shortened, oldest first, until the tail fits. */
-function trim(plan: Plan, at: number | null): CutPlan | null {
+function trim(
+  plan: Plan,
+  at: number | null,
+  until: "it fits" | "as far as it goes" = "it fits",
+): CutPlan | null {
   if (at === null) return null;
   const { transcript, policy } = plan;
   let excess = plan.kept(at) - policy.budget;
   const trims: TrimPlan[] = [];
-  const closed = policy.trimOpen === false ? transcript.firstOpen ?? Infinity : Infinity;
   for (
     let record = firstRecordOf(transcript, at);
     record < transcript.records.length && excess > 0;
     record++
   ) {
     const found = transcript.records[record];
-    if (found?.kind !== "tool_result" || found.tokens <= TRIM_FLOOR || found.message >= closed) continue;
+    if (found?.kind !== "tool_result" || found.tokens <= TRIM_FLOOR || plan.isPinned(found.message)) continue;
+    if (policy.trimOpen === false && transcript.atomAt(found.message)?.open === true) continue;
     const tokens = Math.max(TRIM_FLOOR, found.tokens - excess);
     trims.push({ record, message: found.message, tokens });
     excess -= found.tokens - tokens;
   }
-  if (trims.length === 0 || (excess > 0 && policy.force !== true)) return null;
-  const keptTokens = policy.budget + excess;
-  return { kind: "cut", at, keptTokens, distance: excess, method: "trim", trims };
+  if (trims.length === 0 || (excess > 0 && until === "it fits")) return null;
+  return { kind: "cut", at, keptTokens: policy.budget + excess, distance: excess, method: "trim", trims };
 }
 
 function firstRecordOf(transcript: Transcript, message: number): number {

@@ -28,6 +28,16 @@ export interface TranscriptRecord {
   readonly name?: string;
   /** On a call: it will be answered although later messages pass it over (a person or a client owes the answer). */
   readonly inFlight?: boolean;
+  /** On a call: interim results may come before the last one; it is never passed over. */
+  readonly longRunning?: boolean;
+  /** On a call: it asks a person for an approval; the answer is its result. Such a pair is no tool call. */
+  readonly approval?: boolean;
+  /** On a result: the call goes on, another result will follow. */
+  readonly interim?: boolean;
+  /** The message goes on with the assistant message before it, whose calls it does not pass over. */
+  readonly joins?: boolean;
+  /** On reasoning that is a message of its own: it stays with the message that follows it. */
+  readonly sticks?: boolean;
 }
 
 /** A call and, if there is one, the result that answers it. Indexes count records. */
@@ -60,7 +70,11 @@ export type ViolationCode =
   | "orphan_result"
   | "duplicate_result"
   | "misplaced_result"
-  | "duplicate_call_id";
+  | "duplicate_call_id"
+  | "reasoning_severed"
+  | "results_not_first"
+  | "first_not_user"
+  | "empty_text";
 
 /** One thing that is wrong, and the condition it breaks. */
 export interface Violation {

@@ -7,13 +7,21 @@
  */
 import type { Atom, Pair, TranscriptRecord, Violation, ViolationCode } from "./record.ts";
 
-interface OpenCall {
-  readonly pair: number;
-  readonly message: number;
-}
-
 type MutablePair = { call: number; result: number | null; state: Pair["state"] };
-type MutableAtom = { from: number; to: number; kind: Atom["kind"]; inFlight: number };
+/** `index` is the place in the list of atoms; `into` is set once the atom has been joined to another. */
+type MutableAtom = {
+  from: number;
+  to: number;
+  kind: Atom["kind"];
+  inFlight: number;
+  readonly index: number;
+  into: MutableAtom | null;
+};
+/** Calls of one key in one message; those before `next` are answered. */
+type CallGroup = { readonly message: number; readonly pairs: number[]; next: number };
+
+/** Any call without an id; for results that have neither id nor name, as only their position is left. */
+const ANY = "any";
 
 /** Calls without an id are told apart by name; the prefix keeps the two kinds of keys from meeting. */
 function pairingKey(record: TranscriptRecord): string {
@@ -40,15 +48,23 @@ export class Transcript {
   readonly #faults: Violation[] = [];
   /** `#sums[m]`: tokens of all messages before `m`, system messages left out. */
   readonly #sums: number[] = [0];
+  /** The atom that each message came to; `#atomOf` follows it to the atom that holds the message now. */
+  readonly #messageAtoms: MutableAtom[] = [];
   /** Unanswered calls by key, the latest message last; inside one message in order of the calls. */
-  readonly #unanswered = new Map<string, OpenCall[][]>();
+  readonly #unanswered = new Map<string, CallGroup[]>();
   readonly #answered = new Set<string>();
+  /** Long-running calls that have a result, by key: a later result replaces it. */
+  readonly #goingOn = new Map<string, number>();
   /** Record index of a result -> the pair it answers. */
   readonly #resultPair = new Map<number, number>();
-  /** Calls of the last assistant message that only stay in flight until a message passes them over. */
-  #fresh: number[] = [];
   /** The first pair that is in flight is not before this one: a settled pair never opens again. */
   #firstInFlight = 0;
+  /** Calls of the last assistant message that only stay in flight until a message passes them over. */
+  #fresh: number[] = [];
+  /** The last message before this one that is more than results and begins something new. */
+  #spoken = -1;
+  /** Whether the last message is reasoning that stays with the message that follows it. */
+  #sticks = false;
   /** Operations done so far, for tests that hold the cost to a multiple of the input. */
   #operations = 0;
 
@@ -103,6 +119,12 @@ export class Transcript {
     return this.#atoms[atom]?.from ?? this.messages;
   }
 
+  /** The first message, and the one past the last, of the atom that holds a message; null where there is none. */
+  atomAt(message: number): { readonly from: number; readonly to: number; readonly open: boolean } | null {
+    const atom = this.#atomOf(message);
+    return atom === null ? null : { from: atom.from, to: atom.to, open: atom.inFlight > 0 };
+  }
+
   /**
    * Tokens of the messages from `from` up to, not including, `to`; system messages left out.
    *
@@ -110,20 +132,17 @@ export class Transcript {
    * @param to One past the last message index.
    */
   tokensBetween(from: number, to: number): number {
-    return (this.#sums[to] ?? this.tokens) - (this.#sums[from] ?? 0);
+    return (this.#sums[to] ?? this.tokens) - (this.#sums[from] ?? this.tokens);
   }
 
   /** First message of the first open atom, or null: behind it no cut is legal. */
   get firstOpen(): number | null {
-    while (this.#pairs[this.#firstInFlight] !== undefined) {
+    for (; this.#firstInFlight < this.#pairs.length; this.#firstInFlight++) {
       const pair = this.#pairs[this.#firstInFlight];
-      if (pair?.state === "in_flight") {
-        return this.#atoms[this.#atomOf(this.#records[pair.call]?.message ?? 0)]?.from ?? null;
-      }
+      if (pair?.state === "in_flight") return this.#atomOfCall(pair)?.from ?? null;
       this.#operations++;
-      this.#firstInFlight++;
     }
-    return null;
+    return this.#sticks ? this.#atoms.at(-1)?.from ?? null : null;
   }
 
   /**
@@ -135,7 +154,7 @@ export class Transcript {
     if (!Number.isInteger(at) || at < 0 || at > this.messages) return false;
     const open = this.firstOpen;
     if (open !== null && at > open) return false;
-    return at === this.messages || this.#atoms[this.#atomOf(at)]?.from === at;
+    return at === this.messages || this.#atomOf(at)?.from === at;
   }
 
   /** All legal cuts, 0 and the number of messages included where they are legal. */
@@ -161,9 +180,10 @@ export class Transcript {
    */
   append(records: readonly TranscriptRecord[]): void {
     const message = this.messages;
-    if (records.length === 0 || records.some((record) => record.message !== message)) {
+    const [head] = records;
+    if (head === undefined || records.some((record) => record.message !== message)) {
       throw new RangeError(
-        `Cannot append to the transcript: found records of message ${records[0]?.message ?? "none"}, ` +
+        `Cannot append to the transcript: found records of message ${head?.message ?? "none"}, ` +
           `wanted at least one record, all of message ${message}`,
       );
     }
@@ -171,128 +191,158 @@ export class Transcript {
     const isAssistant = records.some((r) =>
       r.kind === "assistant" || r.kind === "reasoning" || r.kind === "tool_use"
     );
+    const joins = head.joins === true;
+    if (isAssistant && !joins) this.#passOver();
+    this.#place(message, isResults ? "results" : isAssistant ? "assistant" : kindOf(records));
     let tokens = 0;
-    if (!isResults) this.#open(message, isAssistant ? "assistant" : kindOf(records));
-    // Results go first: what comes beside them in a user message passes over only what they left unanswered.
-    const first = this.#records.length;
-    for (const [offset, record] of records.entries()) {
+    // Results beside text in a user message come first: the text passes over only what they leave unanswered.
+    for (const record of records) {
       this.#operations++;
       this.#records.push(record);
       if (record.kind !== "system") tokens += record.tokens;
-      if (record.kind === "tool_use") this.#call(first + offset, record);
-      if (record.kind === "tool_result") this.#result(first + offset, record);
+      if (record.kind === "tool_use") this.#call(this.#records.length - 1, record);
+      if (record.kind === "tool_result") this.#result(this.#records.length - 1, record);
     }
-    if (!isResults && !isAssistant && records.some((record) => record.kind !== "system")) this.#passOver();
-    this.#extendTo(message);
+    if (!isResults && !isAssistant && kindOf(records) !== "system") this.#passOver();
+    if (!isResults && !joins) this.#spoken = message;
+    this.#sticks = records.at(-1)?.sticks === true;
     this.#sums.push((this.#sums[message] ?? 0) + tokens);
   }
 
-  /** Starts the atom of a message that is more than results. */
-  #open(message: number, kind: Atom["kind"]): void {
-    if (kind === "assistant") this.#passOver();
-    this.#atoms.push({ from: message, to: message + 1, kind, inFlight: 0 });
+  /** Gives the message an atom: a new one, or that of the reasoning which waits for it. */
+  #place(message: number, kind: Atom["kind"] | "results"): void {
+    const last = this.#atoms.at(-1);
+    if (this.#sticks && kind === "assistant" && last !== undefined) {
+      last.to = message + 1;
+      this.#messageAtoms.push(last);
+      return;
+    }
+    const reasoning = this.#records.at(-1);
+    if (this.#sticks && reasoning !== undefined) {
+      this.#fault("reasoning_severed", "dialect", reasoning, "is not followed by its answer or call");
+    }
+    const atom: MutableAtom = {
+      from: message,
+      to: message + 1,
+      // Results that answer something are joined to the atom of their call; others stand alone.
+      kind: kind === "results" ? "stray" : kind,
+      inFlight: 0,
+      index: this.#atoms.length,
+      into: null,
+    };
+    this.#atoms.push(atom);
+    this.#messageAtoms.push(atom);
   }
 
   /** Later messages pass over calls that nobody has promised to answer: from now on they are abandoned. */
   #passOver(): void {
     for (const index of this.#fresh) {
+      this.#operations++;
       const pair = this.#pairs[index];
       if (pair?.state !== "in_flight") continue;
       pair.state = "abandoned";
-      this.#settle(this.#atomOf(this.#records[pair.call]?.message ?? 0));
+      const atom = this.#atomOfCall(pair);
+      if (atom !== null) atom.inFlight--;
     }
     this.#fresh = [];
   }
 
   #call(index: number, record: TranscriptRecord): void {
-    const key = pairingKey(record);
-    const stack = this.#unanswered.get(key) ?? [];
-    const group = stack.at(-1);
-    const call = { pair: this.#pairs.length, message: record.message };
-    if (group?.[0]?.message === record.message) {
-      this.#fault("duplicate_call_id", "dialect", record, "repeats the id of another call in its message");
-      group.push(call);
-    } else stack.push([call]);
-    this.#unanswered.set(key, stack);
+    const pair = this.#pairs.length;
+    const keys = record.callId ? [pairingKey(record)] : [pairingKey(record), ANY];
+    for (const key of keys) {
+      const stack = this.#unanswered.get(key) ?? [];
+      const group = stack.at(-1);
+      if (group?.message !== record.message) stack.push({ message: record.message, pairs: [pair], next: 0 });
+      else {
+        group.pairs.push(pair);
+        if (key !== ANY) {
+          this.#fault(
+            "duplicate_call_id",
+            "dialect",
+            record,
+            "repeats the id of another call in its message",
+          );
+        }
+      }
+      this.#unanswered.set(key, stack);
+    }
     this.#pairs.push({ call: index, result: null, state: "in_flight" });
-    if (record.inFlight !== true) this.#fresh.push(call.pair);
+    if (record.inFlight !== true && record.longRunning !== true) this.#fresh.push(pair);
     const atom = this.#atoms.at(-1);
     if (atom !== undefined) atom.inFlight++;
   }
 
-  #result(index: number, record: TranscriptRecord): void {
-    const key = pairingKey(record);
+  /** The unanswered call of the nearest preceding message that has one; inside it first in, first out. */
+  #take(key: string): number | undefined {
     const stack = this.#unanswered.get(key);
-    // The nearest preceding message that has an unanswered call of the id; inside it first in, first out.
-    const call = stack?.at(-1)?.shift();
-    if (stack?.at(-1)?.length === 0) stack.pop();
-    const pair = call === undefined ? undefined : this.#pairs[call.pair];
-    if (call === undefined || pair === undefined) {
+    for (let group = stack?.at(-1); group !== undefined; group = stack?.at(-1)) {
+      for (; group.next < group.pairs.length; group.next++) {
+        this.#operations++;
+        const pair = group.pairs[group.next];
+        // Under `any` stand calls that may have been answered by name, and the other way round.
+        if (pair !== undefined && this.#pairs[pair]?.result === null) return pair;
+      }
+      stack?.pop();
+    }
+    return undefined;
+  }
+
+  #result(index: number, record: TranscriptRecord): void {
+    const key = record.callId || record.name ? pairingKey(record) : ANY;
+    const found = this.#take(key) ?? this.#goingOn.get(key);
+    const pair = found === undefined ? undefined : this.#pairs[found];
+    const asked = pair === undefined ? undefined : this.#records[pair.call];
+    if (found === undefined || pair === undefined || asked === undefined) {
       const seen = this.#answered.has(key);
       if (seen) this.#fault("duplicate_result", "C1", record, "answers a call that has its result already");
       else this.#fault("orphan_result", "C2", record, "answers no call");
       return;
     }
-    this.#answered.add(key);
-    this.#resultPair.set(index, call.pair);
-    const atom = this.#atomOf(call.message);
-    if (pair.state === "in_flight") this.#settle(atom);
-    // C3: something else than results came between the call and this.
-    const between = this.#atoms.length - 1 - atom;
-    const own = this.#atoms.at(-1)?.from === record.message ? 1 : 0;
-    if (between - own > 0) {
+    const goesOn = asked.longRunning === true || record.interim === true || this.#goingOn.get(key) === found;
+    if (goesOn) this.#goingOn.set(key, found);
+    // C3: nothing but results may come between a call and its result.
+    else if (this.#spoken > asked.message && record.message > asked.message) {
       this.#fault("misplaced_result", "C3", record, "does not follow its call directly");
-      const missing = this.#records[pair.call];
-      if (missing) {
-        this.#fault("missing_result", "C1", missing, "is not answered by the messages that follow it");
-      }
+      this.#fault("missing_result", "C1", asked, "is not answered by the messages that follow it");
     }
-    pair.state = "answered";
+    this.#answered.add(key);
+    this.#resultPair.set(index, found);
     pair.result = index;
-    this.#mergeFrom(atom);
+    const atom = this.#atomOfCall(pair);
+    if (record.interim !== true) {
+      if (pair.state === "in_flight" && atom !== null) atom.inFlight--;
+      pair.state = "answered";
+    }
+    if (atom !== null) this.#mergeInto(atom);
   }
 
-  /** One call of an atom is no longer in flight. */
-  #settle(atom: number): void {
-    const found = this.#atoms[atom];
-    if (found !== undefined) found.inFlight--;
-  }
-
-  /** Joins all atoms behind `atom` to it; each atom is joined once at the most, hence O(1) amortised. */
-  #mergeFrom(atom: number): void {
-    const into = this.#atoms[atom];
-    if (into === undefined) return;
-    while (this.#atoms.length - 1 > atom) {
+  /** Joins all atoms behind `into` to it; each atom is joined once at the most, hence O(1) amortised. */
+  #mergeInto(into: MutableAtom): void {
+    while (this.#atoms.length - 1 > into.index) {
       this.#operations++;
       const last = this.#atoms.pop();
       if (last === undefined) return;
+      last.into = into;
       into.inFlight += last.inFlight;
-      into.to = last.to;
+      into.to = Math.max(into.to, last.to);
     }
   }
 
-  /** The message belongs to the last atom if one of its results does; results that answer nothing stand alone. */
-  #extendTo(message: number): void {
-    const last = this.#atoms.at(-1);
-    if (last !== undefined && last.to > message) return;
-    const answers = this.#records.findLastIndex((record) => record.message !== message) + 1;
-    let joins = false;
-    for (let index = answers; index < this.#records.length; index++) joins ||= this.#resultPair.has(index);
-    if (joins && last !== undefined) last.to = message + 1;
-    else this.#atoms.push({ from: message, to: message + 1, kind: "stray", inFlight: 0 });
-  }
-
-  /** Index of the atom that holds a message; the last one where it is behind all. */
-  #atomOf(message: number): number {
-    let low = 0;
-    let high = this.#atoms.length - 1;
-    while (low < high) {
+  /** The atom that holds a message, or null where there is none. */
+  #atomOf(message: number): MutableAtom | null {
+    let atom = this.#messageAtoms[message] ?? null;
+    while (atom !== null && atom.into !== null) {
       this.#operations++;
-      const middle = (low + high + 1) >> 1;
-      if ((this.#atoms[middle]?.from ?? 0) <= message) low = middle;
-      else high = middle - 1;
+      // The way to the atom in force is halved each time it is gone.
+      if (atom.into.into !== null) atom.into = atom.into.into;
+      atom = atom.into;
     }
-    return low;
+    return atom;
+  }
+
+  #atomOfCall(pair: MutablePair): MutableAtom | null {
+    return this.#atomOf(this.#records[pair.call]?.message ?? -1);
   }
 
   #fault(
@@ -303,7 +353,7 @@ export class Transcript {
   ): void {
     const callId = record.callId ?? null;
     const name = callId ?? record.name ?? "without an id";
-    const noun = record.kind === "tool_use" ? "call" : "result";
+    const noun = record.kind === "tool_use" ? "call" : record.kind === "reasoning" ? "reasoning" : "result";
     this.#faults.push({
       code,
       condition,

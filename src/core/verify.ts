@@ -5,7 +5,8 @@
  * @module
  */
 import { checkTranscript } from "./check.ts";
-import { type CutPolicy, selectCut } from "./cut.ts";
+import { type CutPolicy, pinnedMessages, selectCut } from "./cut.ts";
+import type { Pair, TranscriptRecord } from "./record.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** What {@link verify} compares. */
@@ -68,30 +69,25 @@ export function verify(input: VerifyInput): readonly Rejection[] {
     condition,
     message,
   }));
-  const shift = after.messages - before.messages;
-  const signature =
-    (transcript: Transcript, offset: number) => (call: number, result: number | null): string => {
-      const message = (record: number | null): number | null =>
-        record === null ? null : (transcript.records[record]?.message ?? 0) + offset;
-      return `${message(call)}:${transcript.records[call]?.callId ?? ""}>${message(result)}`;
-    };
-  const was = signature(before, shift);
-  const is = signature(after, 0);
+  const pinned = new Set(pinnedMessages(before, policy.pinned ?? []));
   const kept: string[] = [];
   for (const pair of before.pairs) {
     const call = before.records[pair.call];
-    if ((call?.message ?? 0) >= at) kept.push(was(pair.call, pair.result));
-    // C4: what leaves the raw transcript is recorded as a pair, with its arguments, or it does not leave.
-    else if (!input.records(pair.call)) {
-      rejections.push({
-        code: "pair_unrecorded",
-        condition: "C4",
-        message: `The summary does not record the call ${call?.callId ?? call?.name ?? "without an id"}`,
-      });
+    const message = call?.message ?? 0;
+    if (message >= at || pinned.has(message)) kept.push(signature(before, pair));
+    else if (pair.state === "in_flight") {
+      // Its result is still to come, and would find no call.
+      const sentence = `The cut leaves the call ${nameOf(call)} in flight behind`;
+      rejections.push({ code: "invalid", condition: "C2", message: sentence });
+    } else if (call?.approval !== true && !input.records(pair.call)) {
+      // C4: what leaves the raw transcript is recorded as a pair, with its arguments, or it does not leave.
+      const sentence = `The summary does not record the call ${nameOf(call)}`;
+      rejections.push({ code: "pair_unrecorded", condition: "C4", message: sentence });
     }
   }
-  const now = after.pairs.map((pair) => is(pair.call, pair.result));
-  if (kept.join() !== now.join()) {
+  const now = after.pairs.map((pair) => signature(after, pair));
+  const hasTail = after.messages - from === before.messages - at;
+  if (!hasTail || kept.join() !== now.join()) {
     rejections.push({
       code: "pair_changed",
       condition: "C1",
@@ -115,4 +111,16 @@ export function verify(input: VerifyInput): readonly Rejection[] {
     });
   }
   return rejections;
+}
+
+function nameOf(call: TranscriptRecord | undefined): string {
+  return call?.callId || call?.name || "without an id";
+}
+
+/** A pair as far as a compaction may not change it: its id, and how far behind the call its result stands. */
+function signature(transcript: Transcript, pair: Pair): string {
+  const call = transcript.records[pair.call];
+  const result = pair.result === null ? undefined : transcript.records[pair.result];
+  const distance = result === undefined ? "" : result.message - (call?.message ?? 0);
+  return `${call?.callId ?? ""}>${distance}`;
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pinnedMessages } from "./cut.ts";
 import { IllegalCompactionCut } from "./errors.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -34,7 +35,7 @@ export const WHOLE_LOG: View = { version: 0, cut: 0, pinned: [] };
  * ```
  */
 export function viewMessages(view: View, length: number): readonly number[] {
-  const shown = view.pinned.filter((message) => message < view.cut).sort((a, b) => a - b);
+  const shown = [...new Set(view.pinned)].filter((message) => message < view.cut).sort((a, b) => a - b);
   for (let message = view.cut; message < length; message++) shown.push(message);
   return shown;
 }
@@ -65,9 +66,15 @@ export function cutView(
   { at, from, pinned }: { readonly at: number; readonly from: number; readonly pinned: readonly number[] },
 ): View {
   if (at < from || !transcript.isLegalCut(at)) {
-    throw new IllegalCompactionCut(at, nearestLegalCuts(transcript, at));
+    const { before, after } = nearestLegalCuts(transcript, Math.max(at, from - 1));
+    throw new IllegalCompactionCut(at, { before: before !== null && before < from ? null : before, after });
   }
-  return { version: view.version + 1, cut: view.cut + at - from, pinned };
+  // C1 and C2: a pin keeps its whole atom. Those before the cut in force were whole when they were pinned.
+  const earlier = pinned.filter((message) => message < view.cut);
+  const raw = pinned.filter((message) => message >= view.cut).map((message) => message - view.cut + from);
+  const whole = pinnedMessages(transcript, raw).map((message) => message - from + view.cut);
+  const unseen = pinned.filter((message) => message - view.cut + from >= transcript.messages);
+  return { version: view.version + 1, cut: view.cut + at - from, pinned: [...earlier, ...whole, ...unseen] };
 }
 
 /** The legal cuts around a position, null where there is none. */

@@ -18,8 +18,16 @@ Deno.test.each([
   { what: "finds a result without a call", notation: "H Ra A", found: ["orphan_result C2 1 a"] },
   { what: "finds a result before its call", notation: "Ra Ua", found: ["orphan_result C2 0 a"] },
   { what: "finds a second result", notation: "H Ua Ra Ra A", found: ["duplicate_result C1 3 a"] },
-  { what: "finds a second result in one message", notation: "H Ua Ra+Ra A", found: ["duplicate_result C1 2 a"] },
-  { what: "finds a second result after an answer in the call's own message", notation: "A+Ua+Ra Ra", found: ["duplicate_result C1 1 a"] },
+  {
+    what: "finds a second result in one message",
+    notation: "H Ua Ra+Ra A",
+    found: ["duplicate_result C1 2 a"],
+  },
+  {
+    what: "finds a second result after an answer in the call's own message",
+    notation: "A+Ua+Ra Ra",
+    found: ["duplicate_result C1 1 a"],
+  },
   {
     what: "finds a result behind a user message",
     notation: "Ua H Ra A",
@@ -40,7 +48,11 @@ Deno.test.each([
     notation: "Ua S Ra",
     found: ["misplaced_result C3 2 a", "missing_result C1 0 a"],
   },
-  { what: "finds an id twice in one message", notation: "Ua+Ua Ra Ra", found: ["duplicate_call_id dialect 0 a"] },
+  {
+    what: "finds an id twice in one message",
+    notation: "Ua+Ua Ra Ra",
+    found: ["duplicate_call_id dialect 0 a"],
+  },
   {
     what: "finds a name twice in one message without ids",
     notation: "U?sum+U?sum+U?avg R?sum R?sum R?avg",
@@ -54,7 +66,12 @@ Deno.test.each([
   {
     what: "finds both results that are late, not only the first one",
     notation: "Ua+Ub A Ra Rb",
-    found: ["misplaced_result C3 2 a", "misplaced_result C3 3 b", "missing_result C1 0 a", "missing_result C1 0 b"],
+    found: [
+      "misplaced_result C3 2 a",
+      "misplaced_result C3 3 b",
+      "missing_result C1 0 a",
+      "missing_result C1 0 b",
+    ],
   },
   {
     what: "finds a result behind a user text that stands beside its sibling",

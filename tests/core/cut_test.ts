@@ -32,7 +32,10 @@ Deno.test.each([0, -1, NaN])("selectCut() refuses a budget of %s", (budget) => {
 });
 
 Deno.test("selectCut() answers `nothing` up to the budget and its lookback, reserve included", () => {
-  assert.deepEqual(select("H:500 A:600", { budget: 1_000, reserve: 50 }), { kind: "nothing", keptTokens: 1_150 });
+  assert.deepEqual(select("H:500 A:600", { budget: 1_000, reserve: 50 }), {
+    kind: "nothing",
+    keptTokens: 1_150,
+  });
   assert.equal(select("H:500 A:601", { budget: 1_000, reserve: 50 }).kind, "cut");
   assert.equal(select("H:500 A:500", { budget: 1_000, lookback: 0 }).kind, "nothing");
   assert.equal(select("H:500 A:501", { budget: 1_000, lookback: 0 }).kind, "cut");
@@ -45,9 +48,9 @@ Deno.test("selectCut() answers `nothing` at the bound itself, where 1.15 times t
 });
 
 Deno.test("selectCut() finds nothing left to do after a near cut that keeps the last token of the lookback", () => {
-  const plan = select("H:50 H:15 A:100", { budget: 100 });
+  const plan = select("H:50 A:115", { budget: 100 });
   assert.deepEqual(plan, { kind: "cut", at: 1, keptTokens: 115, distance: 15, method: "near", trims: [] });
-  assert.equal(select("Z:0 H:15 A:100", { budget: 100, from: 1 }).kind, "nothing");
+  assert.equal(select("Z:0 A:115", { budget: 100, from: 1 }).kind, "nothing");
 });
 
 Deno.test("selectCut() charges the default reserve in place of the summary", () => {
@@ -62,19 +65,27 @@ Deno.test.each([
   { what: "takes the cut that meets the budget", budget: 600, at: 2, distance: 0 },
 ])("selectCut() $what", ({ budget, at, distance }) => {
   const plan = select("H:500 A:100 H:400 A:200", { budget });
-  assert.deepEqual(plan, { kind: "cut", at, keptTokens: budget + distance, distance, method: "near", trims: [] });
+  assert.deepEqual(plan, {
+    kind: "cut",
+    at,
+    keptTokens: budget + distance,
+    distance,
+    method: "near",
+    trims: [],
+  });
 });
 
 Deno.test("selectCut() takes lookback and lookahead from the budget for raw messages, reserve left out", () => {
-  const notation = "H:900 A:115 H:500";
-  // 15 % of 1,000 would reach 615 + 500; 15 % of 500 does not.
-  assert.equal(select(notation, { budget: 1_000, reserve: 500 }).kind, "cut");
-  const plan = select(notation, { budget: 1_000, reserve: 500 });
-  assert(plan.kind === "cut");
-  assert.deepEqual([plan.method, plan.at, plan.distance], ["near", 2, 0]);
-  const wide = select("H:900 A:76 H:500", { budget: 1_000, reserve: 500, lookahead: 0 });
-  assert(wide.kind === "cut");
-  assert.deepEqual([wide.at, wide.distance], [2, 0]);
+  const policy = { budget: 1_000, reserve: 500 };
+  // 15 % of the 500 that are left for raw messages are 75.
+  const found = (notation: string, more: Partial<CutPolicy> = {}) => {
+    const plan = select(notation, { ...policy, ...more });
+    return plan.kind === "cut" ? `${plan.method} ${plan.distance}` : plan.kind;
+  };
+  assert.equal(found("H:900 A:85 H:490", { lookahead: 0 }), "near 75");
+  assert.equal(found("H:900 A:86 H:490", { lookahead: 0 }), "forward -10");
+  assert.equal(found("H:900 A:500 H:425"), "near -75");
+  assert.equal(found("H:900 A:500 H:424"), "forward -76");
 });
 
 Deno.test("selectCut() shortens kept results, oldest first, and no more than it must", () => {
@@ -107,11 +118,35 @@ Deno.test("selectCut() goes forward where trimming to the floor is not enough", 
 });
 
 Deno.test.each([
-  { what: "never cuts away the last atom", notation: "H:10 A:5000", reason: "atom_too_wide", before: 1, after: null },
+  {
+    what: "never cuts away the last atom",
+    notation: "H:10 A:5000",
+    reason: "atom_too_wide",
+    before: 1,
+    after: null,
+  },
   { what: "never cuts at 0", notation: "A:5000", reason: "atom_too_wide", before: null, after: null },
-  { what: "waits for an open call", notation: "H:10 Ua:900 A Ub:5000", reason: "open_call", before: 3, after: null },
-  { what: "waits for a promised call", notation: "H:10 Ua! A:900 H:50", reason: "open_call", before: 1, after: null },
-  { what: "finds no cut in an open round at the start", notation: "Ua:900 H A+Ub! H Ra", reason: "open_call", before: null, after: null },
+  {
+    what: "waits for an open call",
+    notation: "H:10 Ua:900 A Ub:5000",
+    reason: "open_call",
+    before: 3,
+    after: null,
+  },
+  {
+    what: "waits for a promised call",
+    notation: "H:10 Ua! A:900 H:50",
+    reason: "open_call",
+    before: 1,
+    after: null,
+  },
+  {
+    what: "finds no cut in an open round at the start",
+    notation: "Ua:900 H A+Ub! H Ra",
+    reason: "open_call",
+    before: null,
+    after: null,
+  },
 ])("selectCut() $what and defers with `$reason`", ({ notation, reason, before, after }) => {
   assert.deepEqual(select(notation, { budget: 100 }), { kind: "defer", reason, nearest: { before, after } });
 });
@@ -125,44 +160,62 @@ Deno.test("selectCut() defers with `pinned_too_big` where reserve and pinned mes
 Deno.test("selectCut() keeps pinned messages at their full cost, wherever the cut falls", () => {
   const notation = "H:100 A:500 H:100 A:300 H:100";
   const plan = select(notation, { budget: 500, pinned: [0, 2] });
-  assert.deepEqual(plan, { kind: "cut", at: 3, keptTokens: 600, distance: 100, method: "forward", trims: [] }.kind === "cut"
-    ? { kind: "cut", at: 4, keptTokens: 300, distance: -200, method: "forward", trims: [] }
-    : plan);
+  assert.deepEqual(plan, {
+    kind: "cut",
+    at: 4,
+    keptTokens: 300,
+    distance: -200,
+    method: "forward",
+    trims: [],
+  });
   const near = select(notation, { budget: 590, pinned: [2, 0, 2] });
-  assert.deepEqual(near, { kind: "cut", at: 2, keptTokens: 600, distance: 10, method: "near", trims: [] });
+  assert.deepEqual(near, { kind: "cut", at: 3, keptTokens: 600, distance: 10, method: "near", trims: [] });
 });
 
 Deno.test("selectCut() does not shorten a pinned result: what is pinned stays verbatim", () => {
-  const plan = select("H:500 Ua Ra:1000 A Ub Rb:1000 A", { budget: 1_300, pinned: [2] });
-  if (plan.kind === "cut") assert(!plan.trims.some(({ message }) => message === 2), JSON.stringify(plan));
+  const plan = select("H:500 A:400 Ua Ra:600 A", { budget: 800, pinned: [2, 3] });
+  assert.deepEqual(plan, {
+    kind: "cut",
+    at: 2,
+    keptTokens: 620,
+    distance: -180,
+    method: "forward",
+    trims: [],
+  });
 });
 
-Deno.test.each([[1], [2]])("selectCut() plans no view that shows the pinned message %i without the rest of its pair", (pin) => {
-  const records = log("H:500 Ua Ra:50 A:100 H:50");
-  let plan;
-  try {
-    plan = selectCut(parseTranscript(records), { budget: 160, reserve: 0, pinned: [pin] });
-  } catch (error) {
-    // To refuse half a pair is as good as not to plan it.
-    return assert(error instanceof RangeError);
-  }
-  if (plan.kind !== "cut") return;
-  const shown = viewMessages({ version: 1, cut: plan.at, pinned: [pin] }, 5);
-  assert(!severs(records, shown), `the view shows ${shown}`);
-});
+Deno.test.each([[1], [2]])(
+  "selectCut() plans no view that shows the pinned message %i without the rest of its pair",
+  (pin) => {
+    const records = log("H:500 Ua Ra:50 A:100 H:50");
+    let plan;
+    try {
+      plan = selectCut(parseTranscript(records), { budget: 160, reserve: 0, pinned: [pin] });
+    } catch (error) {
+      // To refuse half a pair is as good as not to plan it.
+      return assert(error instanceof RangeError);
+    }
+    if (plan.kind !== "cut") return;
+    const shown = viewMessages({ version: 1, cut: plan.at, pinned: [pin] }, 5);
+    assert(!severs(records, shown), `the view shows ${shown}`);
+  },
+);
 
 Deno.test("selectCut() cuts only behind `from`, and never counts what lies before it", () => {
   const notation = "Z:300 H:50 H:400 A:100 H:200";
   const policy = { budget: 400, reserve: 100, from: 2, pinned: [1] };
   assert.deepEqual(select(notation, policy), {
     kind: "cut",
-    at: 3,
-    keptTokens: 450,
-    distance: 50,
+    at: 4,
+    keptTokens: 350,
+    distance: -50,
     method: "forward",
     trims: [],
-  }.kind === "cut" && { kind: "cut", at: 4, keptTokens: 350, distance: -50, method: "forward", trims: [] });
-  assert.deepEqual(select("Z:5000 H:50 A:100", { ...policy, pinned: [], from: 1 }), { kind: "nothing", keptTokens: 250 });
+  });
+  assert.deepEqual(select("Z:5000 H:50 A:100", { ...policy, pinned: [], from: 1 }), {
+    kind: "nothing",
+    keptTokens: 250,
+  });
   assert.equal(select("Z:10 H:50 H:900", { ...policy, from: 2 }).kind, "defer");
 });
 
@@ -189,7 +242,14 @@ Deno.test.each([
   { what: "takes a cut that meets the budget", budget: 600, at: 2, distance: 0 },
 ])("selectCut() with policy `backward` $what", ({ budget, at, distance }) => {
   const plan = select("H:500 A:100 H:400 A:200", { budget, kind: "backward" });
-  assert.deepEqual(plan, { kind: "cut", at, keptTokens: budget + distance, distance, method: "near", trims: [] });
+  assert.deepEqual(plan, {
+    kind: "cut",
+    at,
+    keptTokens: budget + distance,
+    distance,
+    method: "near",
+    trims: [],
+  });
 });
 
 Deno.test("selectCut() with policy `backward` defers rather than keep less or trim", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseTranscript, Transcript } from "../../src/core/mod.ts";
-import { log } from "../support/logs.ts";
+import { log, messagesOf } from "../support/logs.ts";
 
 const parse = (notation: string) => parseTranscript(log(notation));
 
@@ -10,8 +10,16 @@ const pairsOf = (notation: string) =>
 
 Deno.test.each([
   { what: "pairs a call with its result", notation: "H Ua Ra A", pairs: ["1>2 answered"] },
-  { what: "pairs parallel calls in any order of results", notation: "Ua+Ub Rb Ra", pairs: ["0>3 answered", "1>2 answered"] },
-  { what: "pairs a reused id by occurrence", notation: "Ua Ra Ua Ra", pairs: ["0>1 answered", "2>3 answered"] },
+  {
+    what: "pairs parallel calls in any order of results",
+    notation: "Ua+Ub Rb Ra",
+    pairs: ["0>3 answered", "1>2 answered"],
+  },
+  {
+    what: "pairs a reused id by occurrence",
+    notation: "Ua Ra Ua Ra",
+    pairs: ["0>1 answered", "2>3 answered"],
+  },
   {
     what: "gives a result to the nearest message that waits for its id",
     notation: "Ua H Ua Ra A",
@@ -39,15 +47,43 @@ Deno.test.each([
   },
   { what: "does not take a name for an id", notation: "Usum R?sum A", pairs: ["0>- abandoned"] },
   { what: "pairs inside one message", notation: "H A+Ua+Ra+Ub Rb", pairs: ["2>3 answered", "4>5 answered"] },
-  { what: "does not let a result answer a call that follows it", notation: "Ra+Ua", pairs: ["1>- in_flight"] },
-  { what: "leaves the calls at the end in flight", notation: "H Ua+Ub Rb", pairs: ["1>- in_flight", "2>3 answered"] },
-  { what: "takes a call as abandoned when a user passes it over", notation: "Ua H", pairs: ["0>- abandoned"] },
-  { what: "takes a call as abandoned when a summary passes it over", notation: "Ua Z", pairs: ["0>- abandoned"] },
-  { what: "takes a call as abandoned when a call passes it over", notation: "Ua Ub", pairs: ["0>- abandoned", "1>- in_flight"] },
+  {
+    what: "does not let a result answer a call that follows it",
+    notation: "Ra+Ua",
+    pairs: ["1>- in_flight"],
+  },
+  {
+    what: "leaves the calls at the end in flight",
+    notation: "H Ua+Ub Rb",
+    pairs: ["1>- in_flight", "2>3 answered"],
+  },
+  {
+    what: "takes a call as abandoned when a user passes it over",
+    notation: "Ua H",
+    pairs: ["0>- abandoned"],
+  },
+  {
+    what: "takes a call as abandoned when a summary passes it over",
+    notation: "Ua Z",
+    pairs: ["0>- abandoned"],
+  },
+  {
+    what: "takes a call as abandoned when a call passes it over",
+    notation: "Ua Ub",
+    pairs: ["0>- abandoned", "1>- in_flight"],
+  },
   { what: "lets a system message pass over nothing", notation: "Ua S", pairs: ["0>- in_flight"] },
   { what: "lets a stray result pass over nothing", notation: "Ua Rz", pairs: ["0>- in_flight"] },
-  { what: "passes over what the results beside a user text leave open", notation: "Ua+Ub Ra+H", pairs: ["0>2 answered", "1>- abandoned"] },
-  { what: "keeps a promised call in flight whatever passes it over", notation: "Ua! H Ub Rb A", pairs: ["0>- in_flight", "2>3 answered"] },
+  {
+    what: "passes over what the results beside a user text leave open",
+    notation: "Ua+Ub Ra+H",
+    pairs: ["0>2 answered", "1>- abandoned"],
+  },
+  {
+    what: "keeps a promised call in flight whatever passes it over",
+    notation: "Ua! H Ub Rb A",
+    pairs: ["0>- in_flight", "2>3 answered"],
+  },
   { what: "pairs a promised call with its late answer", notation: "Ua! H A Ra", pairs: ["0>3 answered"] },
   { what: "keeps the first of two results", notation: "Ua Ra Ra", pairs: ["0>1 answered"] },
 ])("parseTranscript() $what", ({ notation, pairs }) => {
@@ -82,9 +118,10 @@ Deno.test.each([
   { notation: "Z H Ua Ra+H A", cuts: [0, 1, 2, 4, 5] },
 ])("legalCuts of `$notation` are the edges of atoms with nothing open before", ({ notation, cuts }) => {
   const transcript = parse(notation);
-  assert.deepEqual(transcript.legalCuts, cuts);
+  const wanted: readonly number[] = cuts;
+  assert.deepEqual(transcript.legalCuts, wanted);
   for (let at = 0; at <= transcript.messages; at++) {
-    assert.equal(transcript.isLegalCut(at), cuts.includes(at), `at ${at}`);
+    assert.equal(transcript.isLegalCut(at), wanted.includes(at), `at ${at}`);
   }
 });
 
@@ -131,13 +168,10 @@ Deno.test("firstOpen is the first message of the first open atom", () => {
 
 Deno.test("firstOpen moves on as calls are answered, also when it is asked between", () => {
   const transcript = new Transcript();
-  const seen = log("H Ua!+Ub Rb A Uc Rc Ra A").reduce<(number | null)[]>((found, record) => {
-    if (record.message === transcript.messages) {
-      transcript.append(log("H Ua!+Ub Rb A Uc Rc Ra A").filter(({ message }) => message === record.message));
-      found.push(transcript.firstOpen);
-    }
-    return found;
-  }, []);
+  const seen = messagesOf(log("H Ua!+Ub Rb A Uc Rc Ra A")).map((message) => {
+    transcript.append(message);
+    return transcript.firstOpen;
+  });
   assert.deepEqual(seen, [null, 1, 1, 1, 1, 1, null, null]);
 });
 
@@ -159,7 +193,11 @@ Deno.test("append() refuses another message than the next one, and changes nothi
     message: /found records of message 0, wanted at least one record, all of message 2/,
   });
   assert.throws(() => transcript.append(next), RangeError);
-  assert.deepEqual([transcript.messages, transcript.records.length, transcript.operations], [2, 2, operations]);
+  assert.deepEqual([transcript.messages, transcript.records.length, transcript.operations], [
+    2,
+    2,
+    operations,
+  ]);
   transcript.append(next.slice(2));
   assert.deepEqual(transcript.legalCuts, [0, 1, 3]);
 });

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { CutPolicy, TranscriptRecord, ViolationCode } from "../../src/core/mod.ts";
+import type { CutPolicy, TranscriptRecord, TrimPlan, ViolationCode } from "../../src/core/mod.ts";
 import { messagesOf, place } from "./logs.ts";
 
 type Log = readonly TranscriptRecord[];
@@ -119,13 +119,17 @@ export function naiveViolations(records: Log): readonly NaiveViolation[] {
 /** What the selector has to answer; `ats` holds more than one cut where several keep the same. */
 export type NaivePlan =
   | { readonly kind: "nothing"; readonly kept: number }
-  | { readonly kind: "defer"; readonly reason: string }
+  | {
+    readonly kind: "defer";
+    readonly reason: string;
+    readonly nearest: { readonly before: number | null; readonly after: number | null };
+  }
   | {
     readonly kind: "cut";
     readonly method: "near" | "trim" | "forward";
     readonly ats: readonly number[];
     readonly kept: number;
-    readonly trims: readonly { readonly record: number; readonly tokens: number }[];
+    readonly trims: readonly TrimPlan[];
   };
 
 /** What is kept, and what is removed, by each candidate of a policy. */
@@ -162,14 +166,14 @@ export class NaiveCosts {
   }
 
   /** The results of a tail that are shortened, oldest first, to take `excess` tokens away; and what is left of it. */
-  trims(cut: number, excess: number): { trims: { record: number; tokens: number }[]; excess: number } {
+  trims(cut: number, excess: number): { trims: TrimPlan[]; excess: number } {
     const open = this.policy.trimOpen === false ? openMessages(this.records) : [];
-    const trims: { record: number; tokens: number }[] = [];
+    const trims: TrimPlan[] = [];
     for (const [record, { kind, message, tokens }] of this.records.entries()) {
       if (kind !== "tool_result" || message < cut || tokens <= 200 || excess <= 0) continue;
       if (this.pinned.includes(message) || open.includes(message)) continue;
       const less = Math.min(excess, tokens - 200);
-      trims.push({ record, tokens: tokens - less });
+      trims.push({ record, message, tokens: tokens - less });
       excess -= less;
     }
     return { trims, excess };
@@ -231,9 +235,11 @@ export function naivePlan(records: Log, policy: CutPolicy): NaivePlan {
     const found = trim(over.at(-1), true);
     if (found !== null) return found;
   }
-  if (tooBig) return { kind: "defer", reason: "pinned_too_big" };
+  const nearest = { before: over.at(-1) ?? null, after: under[0] ?? null };
+  if (tooBig) return { kind: "defer", reason: "pinned_too_big", nearest };
   const open = naivePairs(records).some(({ state }) => state === "in_flight");
-  return { kind: "defer", reason: open && under.length === 0 ? "open_call" : "atom_too_wide" };
+  const reason = open && under.length === 0 ? "open_call" : "atom_too_wide";
+  return { kind: "defer", reason, nearest };
 }
 
 /** A compaction carried out. */
