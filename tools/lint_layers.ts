@@ -17,6 +17,7 @@ const RANK: Record<string, number> = {
   client: 5,
   mod: 6,
   cli: 6,
+  transcripts: 6,
 };
 
 function layerOf(path: string): string | undefined {

@@ -209,6 +209,20 @@ export class Transcript {
     this.#sums.push((this.#sums[message] ?? 0) + tokens);
   }
 
+  /**
+   * Joins the atom of a message with all behind it: for what must stay together although its pairs do not ask
+   * for it, as the rounds of a tool loop that signed reasoning began.
+   */
+  joinFrom(message: number): void {
+    const atom = this.#atomOf(message);
+    if (atom !== null) this.#mergeInto(atom);
+  }
+
+  /** Gives up on calls that are only open because nothing has followed them: from now on they are abandoned. */
+  abandonOpen(): void {
+    this.#passOver();
+  }
+
   /** Gives the message an atom: a new one, or that of the reasoning which waits for it. */
   #place(message: number, kind: Atom["kind"] | "results"): void {
     const last = this.#atoms.at(-1);

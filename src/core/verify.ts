@@ -23,6 +23,8 @@ export interface VerifyInput {
   readonly policy: CutPolicy;
   /** Positions in `after` of the messages that the policy pins. */
   readonly pinned: readonly number[];
+  /** Share of its tokens that the context must lose. Default {@link MIN_PROGRESS}. */
+  readonly minProgress?: number;
   /** Says whether the summary records the pair of a call, given its record index in `before`. */
   readonly records: (call: number) => boolean;
 }
@@ -94,11 +96,14 @@ export function verify(input: VerifyInput): readonly Rejection[] {
       message: `The kept messages hold ${kept.length} pairs before and ${now.length} after, or others`,
     });
   }
-  if (after.tokens > before.tokens * (1 - MIN_PROGRESS)) {
+  const progress = input.minProgress ?? MIN_PROGRESS;
+  if (after.tokens > before.tokens * (1 - progress)) {
     rejections.push({
       code: "not_smaller",
       condition: "progress",
-      message: `The context would have ${after.tokens} tokens after ${before.tokens}, wanted 10 % less`,
+      message: `The context would have ${after.tokens} tokens after ${before.tokens}, wanted ${
+        progress * 100
+      } % less`,
     });
   }
   const again = selectCut(after, { ...policy, force: false, from, pinned: input.pinned });

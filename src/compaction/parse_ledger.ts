@@ -1,0 +1,106 @@
+/**
+ * Reads a rendered ledger back. In wire formats a summary is known by its header and checksum and by nothing
+ * else: any other text, however much it looks like one, is what somebody said.
+ *
+ * @module
+ */
+import type { CallStatus } from "../ports.ts";
+import { shortHash } from "./digest.ts";
+import { LEDGER_HEADER, type LedgerLine, type RangeCalls } from "./ledger.ts";
+
+/** A ledger that was read back. */
+export interface ParsedLedger {
+  readonly lines: readonly LedgerLine[];
+  /** What a model or a caller wrote behind the ledger; empty where there is none. */
+  readonly prose: string;
+}
+
+const STATUSES: readonly string[] = ["ok", "error", "aborted"] satisfies readonly CallStatus[];
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `read_file {"path":"a"} -> ok: "text"`: the last place at which both halves are JSON divides them. */
+function parsePair(seq: number, ref: string, rest: string): LedgerLine | null {
+  const label = rest.match(/^("(?:[^"\\]|\\.)*"|\S+) /)?.[1];
+  if (label === undefined) return null;
+  const tool = label.startsWith('"') ? parseJson(label) : label;
+  const body = rest.slice(label.length + 1);
+  for (let at = body.lastIndexOf(" -> "); at >= 0; at = body.lastIndexOf(" -> ", at - 1)) {
+    const args = body.slice(0, at);
+    const outcome = body.slice(at + 4).match(/^(ok|error|aborted): (.*)$/s);
+    const digest = outcome === null ? undefined : parseJson(outcome[2] ?? "");
+    if (typeof digest === "string" && parseJson(args) !== undefined && typeof tool === "string") {
+      return { kind: "pair", seq, ref, tool, args, status: outcome?.[1] as CallStatus, digest };
+    }
+    if (at === 0) break;
+  }
+  return null;
+}
+
+/** `30 calls: read_file 6 ok, run 1 error; 1 user message; 2 answers` */
+function parseRange(seq: number, to: number, rest: string): LedgerLine | null {
+  const [counts = "", ...others] = rest.split("; ");
+  const head = counts.match(/^\d+ calls?(?:: (.*))?$/s);
+  if (head === null) return null;
+  const calls: Record<string, Partial<Record<CallStatus, number>>> = Object.create(null);
+  for (const item of head[1] === undefined ? [] : head[1].split(", ")) {
+    const found = item.match(/^(.+) (\d+) (\w+)$/);
+    const status = found?.[3] ?? "";
+    if (found === null || !STATUSES.includes(status)) return null;
+    const label = found[1] ?? "";
+    const tool = label.startsWith('"') ? parseJson(label) : label;
+    if (typeof tool !== "string") return null;
+    calls[tool] = { ...calls[tool], [status]: Number(found[2]) };
+  }
+  const numberOf = (noun: string): number =>
+    Number(
+      others.map((text) => text.match(new RegExp(`^(\\d+) ${noun}s?$`))?.[1]).find((n) => n !== undefined) ??
+        0,
+    );
+  const range: RangeCalls = Object.fromEntries(Object.entries(calls));
+  return {
+    kind: "range",
+    seq,
+    to,
+    calls: range,
+    users: numberOf("user message"),
+    answers: numberOf("answer"),
+  };
+}
+
+function parseLine(line: string): LedgerLine | null {
+  const range = line.match(/^e(\d+)\.\.e(\d+) (.*)$/s);
+  if (range !== null) return parseRange(Number(range[1]), Number(range[2]), range[3] ?? "");
+  const said = line.match(/^e(\d+) (user|answer): (.*)$/s);
+  if (said !== null) {
+    const text = parseJson(said[3] ?? "");
+    if (typeof text !== "string") return null;
+    return { kind: said[2] === "user" ? "user" : "answer", seq: Number(said[1]), text };
+  }
+  const pair = line.match(/^(e(\d+)(?:\.\d+)?) (.*)$/s);
+  return pair === null ? null : parsePair(Number(pair[2]), pair[1] ?? "", pair[3] ?? "");
+}
+
+/**
+ * Reads a ledger back.
+ *
+ * @param text Text of a user message.
+ * @returns The lines, or null where header, checksum or a line is not that of a ledger.
+ */
+export function parseLedger(text: string): ParsedLedger | null {
+  if (!text.startsWith(`${LEDGER_HEADER}\n`)) return null;
+  const end = text.slice(LEDGER_HEADER.length).match(/\n\[end of ledger; check ([0-9a-f]{8})\](?:\n\n|$)/);
+  if (end === null || end.index === undefined) return null;
+  const body = text.slice(LEDGER_HEADER.length + 1, LEDGER_HEADER.length + end.index);
+  if (shortHash(body) !== end[1]) return null;
+  const lines = body === "" ? [] : body.split("\n").map(parseLine);
+  const whole = lines.filter((line) => line !== null);
+  if (whole.length !== lines.length) return null;
+  return { lines: whole, prose: text.slice(LEDGER_HEADER.length + end.index + end[0].length) };
+}

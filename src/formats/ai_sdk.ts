@@ -1,0 +1,249 @@
+/**
+ * The AI SDK: `ModelMessage` (parts in `content`, results in tool messages) and `UIMessage` (everything in
+ * `parts`, a tool part holds call and result).
+ *
+ * @module
+ */
+import {
+  badMessage,
+  type Format,
+  isObject,
+  type JsonObject,
+  jsonText,
+  listAt,
+  objectAt,
+  partEdits,
+  type Piece,
+  type ResultToWrite,
+  textAt,
+} from "./format.ts";
+
+const content = partEdits("content");
+const parts = partEdits("parts");
+
+function isUi(message: JsonObject): boolean {
+  return Array.isArray(message["parts"]);
+}
+
+function readOutput(output: unknown, at: number, field: string): Pick<Piece, "text" | "files" | "isError"> {
+  if (!isObject(output)) return { text: jsonText(output ?? "", at, field) };
+  const type = String(output["type"]);
+  const isError = type.startsWith("error") || type === "execution-denied";
+  if (type !== "content") {
+    return { text: jsonText(output["value"] ?? output["reason"] ?? "", at, field), isError };
+  }
+  const items = listAt(output["value"], at, field);
+  const texts = items.map((item) => typeof item["text"] === "string" ? item["text"] : "").filter((text) =>
+    text !== ""
+  );
+  return { text: texts.join("\n"), files: items.filter((item) => typeof item["text"] !== "string").length };
+}
+
+function readModelPart(
+  found: JsonObject,
+  at: number,
+  { role, part }: { readonly role: string; readonly part: number },
+): Piece {
+  const field = `content[${part}]`;
+  const kind = role === "assistant" ? "assistant" : "user";
+  const callId = typeof found["toolCallId"] === "string" ? found["toolCallId"] : "";
+  const name = typeof found["toolName"] === "string" ? found["toolName"] : "";
+  const type = textAt(found["type"], at, `${field}.type`);
+  switch (type) {
+    case "text":
+      return { kind, part, text: textAt(found["text"], at, `${field}.text`), isText: true };
+    case "reasoning":
+      return {
+        kind: "reasoning",
+        part,
+        text: textAt(found["text"], at, `${field}.text`, ""),
+        isSigned: hasSignature(found["providerOptions"]),
+      };
+    case "tool-call": {
+      const input = found["input"] ?? found["args"] ?? {};
+      return {
+        kind: "tool_use",
+        part,
+        callId,
+        name,
+        input,
+        text: jsonText(input, at, `${field}.input`),
+        isTruncated: !isObject(input),
+      };
+    }
+    case "tool-result":
+      return {
+        kind: "tool_result",
+        part,
+        callId,
+        name,
+        ...readOutput(found["output"] ?? found["result"], at, `${field}.output`),
+      };
+    case "tool-approval-request":
+      return { kind: "tool_use", part, text: "", callId: approvalId(found, at, field), approval: true };
+    case "tool-approval-response":
+      return { kind: "tool_result", part, text: "", callId: approvalId(found, at, field), approval: true };
+    default:
+      return { kind, part, text: "", files: 1 };
+  }
+}
+
+function approvalId(found: JsonObject, at: number, field: string): string {
+  return `approval:${textAt(found["approvalId"], at, `${field}.approvalId`, "")}`;
+}
+
+function hasSignature(options: unknown): boolean {
+  return options !== undefined &&
+    /"(signature|redactedData|reasoningEncryptedContent|thoughtSignature)"/.test(JSON.stringify(options));
+}
+
+/** A tool part of a UI message: its call, and its result once the state says so. */
+function readToolPart(
+  found: JsonObject,
+  at: number,
+  { part, type }: { readonly part: number; readonly type: string },
+): readonly Piece[] {
+  const field = `parts[${part}]`;
+  const state = textAt(found["state"], at, `${field}.state`, "input-available");
+  const callId = textAt(found["toolCallId"], at, `${field}.toolCallId`, "");
+  const name = type === "dynamic-tool"
+    ? textAt(found["toolName"], at, `${field}.toolName`, "")
+    : type.slice("tool-".length);
+  const input = found["input"] ?? {};
+  const call: Piece = {
+    kind: "tool_use",
+    part,
+    callId,
+    name,
+    input,
+    text: jsonText(input, at, `${field}.input`),
+    isTruncated: state === "input-streaming",
+    isInPlace: true,
+  };
+  const answered = { kind: "tool_result" as const, part, callId, name, isInPlace: true };
+  switch (state) {
+    case "output-available":
+      return [call, {
+        ...answered,
+        text: jsonText(found["output"] ?? "", at, `${field}.output`),
+        ...(found["preliminary"] === true ? { interim: true } : {}),
+      }];
+    case "output-error":
+      return [call, {
+        ...answered,
+        text: textAt(found["errorText"], at, `${field}.errorText`, ""),
+        isError: true,
+      }];
+    case "output-denied":
+      return [call, { ...answered, text: "denied", isError: true }];
+    default:
+      return [call];
+  }
+}
+
+function readUi(message: JsonObject, at: number): readonly Piece[] {
+  const role = message["role"];
+  if (role !== "user" && role !== "assistant" && role !== "system") {
+    throw badMessage(at, "role", '"user", "assistant" or "system"');
+  }
+  const pieces = listAt(message["parts"], at, "parts").flatMap((found, part): readonly Piece[] => {
+    const type = textAt(found["type"], at, `parts[${part}].type`);
+    if (type === "text") {
+      return [{ kind: role, part, text: textAt(found["text"], at, `parts[${part}].text`), isText: true }];
+    }
+    if (type === "reasoning") {
+      const isSigned = hasSignature(found["providerMetadata"]);
+      return [{
+        kind: "reasoning",
+        part,
+        text: textAt(found["text"], at, `parts[${part}].text`, ""),
+        isSigned,
+      }];
+    }
+    if (type === "dynamic-tool" || type.startsWith("tool-")) return readToolPart(found, at, { part, type });
+    // Borders of steps and data for the client never reach a model.
+    if (type === "step-start" || type.startsWith("data-")) return [];
+    return type === "file"
+      ? [{ kind: role, part, text: "", files: 1 }]
+      : [{ kind: role, part, text: jsonText(found, at, `parts[${part}]`) }];
+  });
+  return pieces.length > 0 ? pieces : [{ kind: role, part: null, text: "" }];
+}
+
+/** AI SDK messages, `ModelMessage` and `UIMessage`. */
+export const aiSdk: Format = {
+  name: "ai-sdk",
+  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false },
+  isTypical(message) {
+    if (isUi(message)) return "id" in message || message["role"] === "assistant";
+    const found = message["content"];
+    return Array.isArray(found) &&
+      found.some((part) => isObject(part) && /^tool-|^reasoning$/.test(String(part["type"])));
+  },
+  read(message, at) {
+    if (isUi(message)) return readUi(message, at);
+    const role = message["role"];
+    if (role !== "user" && role !== "assistant" && role !== "system" && role !== "tool") {
+      throw badMessage(at, "role", '"system", "user", "assistant" or "tool"');
+    }
+    if (typeof message["content"] === "string" && role !== "tool") {
+      return [{ kind: role, part: null, text: message["content"], isText: true }];
+    }
+    const pieces = listAt(message["content"], at, "content").map((found, part) =>
+      readModelPart(found, at, { role, part })
+    );
+    return pieces.length > 0
+      ? pieces
+      : [{ kind: role === "assistant" ? "assistant" : "user", part: null, text: "" }];
+  },
+  addResults(message, results) {
+    const written = results.map(({ callId, name, text, isError, raw }) =>
+      raw ??
+        {
+          type: "tool-result",
+          toolCallId: callId,
+          toolName: name,
+          output: { type: isError ? "error-text" : "text", value: text },
+        }
+    );
+    if (message === null) return [{ role: "tool", content: written }];
+    const found = message["content"];
+    return [content.insert(message, Array.isArray(found) ? found.length : 0, written)];
+  },
+  userText: (text) => ({ role: "user", content: [{ type: "text", text }] }),
+  take: (message, part) => (isUi(message) ? parts : content).take(message, part),
+  without: (message, gone) => (isUi(message) ? parts : content).without(message, gone),
+  reorder: (message, order) => (isUi(message) ? parts : content).reorder(message, order),
+  withCallId: (message, part, id) =>
+    (isUi(message) ? parts : content).edit(message, part, (found) => ({ ...found, toolCallId: id })),
+  withArguments: (message, part, input) =>
+    (isUi(message) ? parts : content).edit(message, part, (found) => ({ ...found, input })),
+  withText(message, part, text) {
+    if (isUi(message)) {
+      return parts.edit(message, part, (found) => {
+        if (found["type"] === "text") return { ...found, text };
+        return found["state"] === "output-error" ? { ...found, errorText: text } : { ...found, output: text };
+      });
+    }
+    if (part === null) return { ...message, content: text };
+    return content.edit(message, part, (found) => {
+      if (found["type"] !== "tool-result") return { ...found, text };
+      const output = isObject(found["output"]) ? found["output"] : {};
+      const type = String(output["type"]).startsWith("error") ? "error-text" : "text";
+      return { ...found, output: { type, value: text } };
+    });
+  },
+  answerInPlace: (message, part, result: ResultToWrite) =>
+    parts.edit(message, part, (found) => {
+      const { output: _, ...call } = objectAt(found, 0, "parts");
+      return result.isError
+        ? { ...call, state: "output-error", errorText: result.text }
+        : { ...call, state: "output-available", output: result.text };
+    }),
+};
+
+/** The same for transcripts of `UIMessage`: what is added is one too. */
+export const aiSdkUi: Format = {
+  ...aiSdk,
+  userText: (text) => ({ id: `selvage-${text.length}`, role: "user", parts: [{ type: "text", text }] }),
+};

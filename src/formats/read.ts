@@ -1,0 +1,261 @@
+/**
+ * Reading a transcript from elsewhere: its format found, its messages read into pieces, its pairs and atoms
+ * parsed by the core.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Pair, TranscriptRecord } from "../core/record.ts";
+import { Transcript } from "../core/transcript.ts";
+import { aiSdk, aiSdkUi } from "./ai_sdk.ts";
+import { anthropic } from "./anthropic.ts";
+import { badMessage, type Format, type FormatName, isObject, type JsonObject, type Piece } from "./format.ts";
+import { gemini } from "./gemini.ts";
+import { openaiChat } from "./openai_chat.ts";
+import { openaiResponses } from "./openai_responses.ts";
+
+/** In the order in which a message is offered to them: the more particular ones first. */
+const FORMATS: readonly Format[] = [aiSdk, gemini, anthropic, openaiChat, openaiResponses];
+
+/** Names of all formats. */
+export const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
+
+/** A call, by id (its last unanswered occurrence) or by place. */
+export type CallName = string | { readonly at: number; readonly call: number };
+
+/** How to read a transcript. */
+export interface ReadOptions {
+  /** Default: found from the messages. */
+  readonly format?: FormatName;
+  /** Calls that will still be answered. Default: those that are open at the very end. */
+  readonly inFlight?: readonly CallName[];
+  /** Ids of calls that give interim results before the last one. */
+  readonly longRunning?: readonly string[];
+  /** `auto`: no cut inside the last tool loop where reasoning in it is signed. Default. */
+  readonly thinking?: "auto" | "ignore";
+  /** Tokens of each message, as the caller counts them. Default, also for single ones: counted with `measure`. */
+  readonly tokens?: readonly (number | undefined)[];
+  /** Tokens of a text. Default: four UTF-16 units a token. */
+  readonly measure?: (text: string) => number;
+  /** Tells a summary that an earlier compaction wrote. */
+  readonly isSummary?: (text: string) => boolean;
+}
+
+/** A transcript that was read. `pieces[i]` are the parts of `messages[i]`. */
+export interface Reading {
+  readonly format: Format;
+  readonly messages: readonly JsonObject[];
+  readonly pieces: readonly (readonly Piece[])[];
+  readonly transcript: Transcript;
+  /** How it was read, to read what is made of it in the same way. */
+  readonly options: ReadOptions;
+  readonly measure: (text: string) => number;
+}
+
+/** Tokens of an image or another file. */
+const FILE_TOKENS = 1_600;
+/** Tokens of a message or a call beside its text. */
+const OVERHEAD = 4;
+
+/** Roughly the tokens of a text: four UTF-16 units each. */
+export function estimateTokens(text: string): number {
+  return Math.ceil(text.length / 4);
+}
+
+/**
+ * Finds the format of messages.
+ *
+ * @param messages The messages.
+ * @throws SelvageError `unknown_format` when they look like none.
+ */
+export function detectFormat(messages: readonly JsonObject[]): FormatName {
+  for (const message of messages) {
+    const format = FORMATS.find((format) => format.isTypical(message));
+    if (format !== undefined) return format.name;
+  }
+  if (messages.every((message) => typeof message["role"] === "string" && "content" in message)) {
+    const hasBlocks = messages.some((message) =>
+      Array.isArray(message["content"]) &&
+      message["content"].some((block) => isObject(block) && "source" in block)
+    );
+    return hasBlocks ? "anthropic" : "openai-chat";
+  }
+  throw new SelvageError(
+    "unknown_format",
+    `Cannot tell the format of the messages: found none of ${
+      FORMAT_NAMES.join(", ")
+    }, wanted one, or its name`,
+  );
+}
+
+function chooseFormat(messages: readonly JsonObject[], name: FormatName | undefined): Format {
+  const wanted = name ?? detectFormat(messages);
+  if (wanted === "ai-sdk") {
+    return messages.some((message) => Array.isArray(message["parts"])) ? aiSdkUi : aiSdk;
+  }
+  const format = FORMATS.find((format) => format.name === wanted);
+  if (format === undefined) {
+    throw new SelvageError(
+      "unknown_format",
+      `Cannot read the format ${JSON.stringify(wanted)}: wanted ${FORMAT_NAMES.join(", ")}`,
+    );
+  }
+  return format;
+}
+
+/** Tokens of the pieces of one message: counted, or the caller's total spread over them by length. */
+function priceOf(
+  pieces: readonly Piece[],
+  { measure, total }: { readonly measure: (text: string) => number; readonly total: number | undefined },
+): readonly number[] {
+  if (total === undefined) {
+    return pieces.map((piece) =>
+      measure(piece.text) + measure(piece.name ?? "") + (piece.files ?? 0) * FILE_TOKENS + OVERHEAD
+    );
+  }
+  const weights = pieces.map((piece) => piece.text.length + (piece.files ?? 0) * FILE_TOKENS * 4 + 1);
+  const sum = weights.reduce((a, b) => a + b, 0);
+  const shares = weights.map((weight) => Math.floor(total * weight / sum));
+  // What rounding left over goes to the first, so that the message costs what the caller says.
+  return shares.map((tokens, index) =>
+    index === 0 ? tokens + total - shares.reduce((a, b) => a + b, 0) : tokens
+  );
+}
+
+/** Where the last tool loop begins and ends, if reasoning in it is signed. */
+function signedLoop(
+  pieces: readonly (readonly Piece[])[],
+): { readonly from: number; readonly to: number } | null {
+  const isPrompt = (message: readonly Piece[]): boolean =>
+    message.some((piece) => piece.kind === "user" || piece.kind === "summary") &&
+    !message.some((piece) => piece.kind === "tool_result");
+  const from = pieces.findLastIndex(isPrompt) + 1;
+  const loop = pieces.slice(from);
+  const last = loop.findLastIndex((message) =>
+    message.some((piece) => piece.kind === "tool_use" || piece.kind === "tool_result")
+  );
+  if (
+    last < 0 || !loop.slice(0, last + 1).some((message) => message.some((piece) => piece.isSigned === true))
+  ) return null;
+  return { from, to: from + last + 1 };
+}
+
+/**
+ * Reads a transcript.
+ *
+ * @param messages The messages, as parsed JSON.
+ * @param options Format, open calls, token counts.
+ * @returns The messages with what the core found in them.
+ * @throws SelvageError `bad_transcript`, `bad_message` (fields `at`, `field`) or `unknown_format`.
+ *
+ * @example
+ * ```ts
+ * import { checkTranscript, readTranscript } from "@selvage/selvage/core";
+ *
+ * const { transcript } = readTranscript([
+ *   { role: "user", content: "Read it." },
+ *   { role: "tool", tool_call_id: "a", content: "text" },
+ * ]);
+ * console.log(checkTranscript(transcript)[0]?.code); // orphan_result
+ * ```
+ */
+export function readTranscript(messages: unknown, options: ReadOptions = {}): Reading {
+  if (!Array.isArray(messages)) {
+    throw new SelvageError(
+      "bad_transcript",
+      "Cannot read the transcript: found no list of messages, wanted one",
+    );
+  }
+  const objects = messages.map((message, at) => {
+    if (!isObject(message)) throw badMessage(at, "the message", "an object");
+    return message;
+  });
+  const { tokens, measure = estimateTokens, isSummary = () => false } = options;
+  if (
+    tokens !== undefined &&
+    (tokens.length !== objects.length || tokens.some((count) => count !== undefined && !(count >= 0)))
+  ) {
+    throw new SelvageError(
+      "bad_tokens",
+      `Cannot use the token counts: found ${tokens.length} for ${objects.length} messages, wanted one number a message`,
+    );
+  }
+  const format = chooseFormat(objects, options.format);
+  const pieces = objects.map((message, at) => {
+    const read = format.read(message, at);
+    const [only] = read;
+    return read.length === 1 && only?.kind === "user" && isSummary(only.text)
+      ? [{ ...only, kind: "summary" as const }]
+      : read;
+  });
+  const prices = pieces.map((message, at) => priceOf(message, { measure, total: tokens?.[at] }));
+  const loop = options.thinking === "ignore" ? null : signedLoop(pieces);
+
+  const parse = (promised: ReadonlySet<number>): Transcript => {
+    const transcript = new Transcript();
+    let record = 0;
+    for (const [message, found] of pieces.entries()) {
+      const joins = format.joins?.(objects[message] ?? {}, objects[message - 1]) === true;
+      transcript.append(found.map((piece, index): TranscriptRecord => ({
+        kind: piece.kind,
+        message,
+        tokens: prices[message]?.[index] ?? 0,
+        ...(piece.callId ? { callId: piece.callId } : {}),
+        ...(piece.name ? { name: piece.name } : {}),
+        ...(piece.approval ? { approval: true } : {}),
+        ...(piece.interim ? { interim: true } : {}),
+        ...(piece.sticks ? { sticks: true } : {}),
+        ...(joins ? { joins: true } : {}),
+        ...(piece.kind === "tool_use" && options.longRunning?.includes(piece.callId ?? "")
+          ? { longRunning: true }
+          : {}),
+        ...(promised.has(record++) ? { inFlight: true } : {}),
+      })));
+      if (loop !== null && message === loop.to - 1) transcript.joinFrom(loop.from);
+    }
+    if (options.inFlight !== undefined) transcript.abandonOpen();
+    return transcript;
+  };
+
+  const first = parse(new Set());
+  const promised = new Set((options.inFlight ?? []).flatMap((name) => findCall(first, name) ?? []));
+  const transcript = promised.size === 0 ? first : parse(promised);
+  // Calls by place: ids may repeat, and places can be moved along with the messages.
+  const places = [...promised].flatMap((record) => placeOf(transcript, record) ?? []);
+  const kept = options.inFlight === undefined ? {} : { inFlight: places };
+  return {
+    format,
+    messages: objects,
+    pieces,
+    transcript,
+    measure,
+    options: { ...options, ...kept, format: format.name },
+  };
+}
+
+/** The record of a named call: the last one of its id without an answer, else the last one; or the nth of a message. */
+function findCall(transcript: Transcript, name: CallName): number | null {
+  const named = transcript.pairs.filter((pair) => {
+    const call = transcript.records[pair.call];
+    return typeof name === "string" ? call?.callId === name : call?.message === name.at;
+  });
+  const found: Pair | undefined = typeof name === "string"
+    ? named.findLast((pair) => pair.state !== "answered") ?? named.at(-1)
+    : named[name.call];
+  if (found === undefined) {
+    throw new SelvageError("unknown_call", `Cannot find the call ${JSON.stringify(name)} among the messages`);
+  }
+  return found.call;
+}
+
+function placeOf(
+  transcript: Transcript,
+  record: number,
+): { readonly at: number; readonly call: number } | null {
+  const call = transcript.records[record];
+  if (call === undefined) return null;
+  const inMessage = transcript.pairs.filter((pair) =>
+    transcript.records[pair.call]?.message === call.message
+  );
+  return { at: call.message, call: inMessage.findIndex((pair) => pair.call === record) };
+}
