@@ -36,6 +36,11 @@ for (const { name } of Deno.readDirSync(folder)) {
 }
 CASES.sort((a, b) => a.id.localeCompare(b.id));
 
+/** What a case appends while a summary is made stands behind its messages. */
+function arrived(found: Case): readonly JsonObject[] {
+  return [...found.messages, ...((found.options["appendDuringSummary"] as JsonObject[] | undefined) ?? [])];
+}
+
 function read(
   found: Case,
   messages: readonly JsonObject[] = found.messages,
