@@ -61,6 +61,8 @@ export class Transcript {
   #firstInFlight = 0;
   /** Calls of the last assistant message that only stay in flight until a message passes them over. */
   #fresh: number[] = [];
+  /** Keys of the calls in the message that is being appended. */
+  readonly #messageKeys = new Set<string>();
   /** The last message before this one that is more than results and begins something new. */
   #spoken = -1;
   /** Whether the last message is reasoning that stays with the message that follows it. */
@@ -104,7 +106,7 @@ export class Transcript {
       from: atom.from,
       to: atom.to,
       kind: atom.kind,
-      open: atom.inFlight > 0,
+      open: this.#isOpen(atom),
       tokens: this.tokensBetween(atom.from, atom.to),
     }));
   }
@@ -122,7 +124,12 @@ export class Transcript {
   /** The first message, and the one past the last, of the atom that holds a message; null where there is none. */
   atomAt(message: number): { readonly from: number; readonly to: number; readonly open: boolean } | null {
     const atom = this.#atomOf(message);
-    return atom === null ? null : { from: atom.from, to: atom.to, open: atom.inFlight > 0 };
+    return atom === null ? null : { from: atom.from, to: atom.to, open: this.#isOpen(atom) };
+  }
+
+  /** A call is in flight, or reasoning at the very end waits for what it belongs to. */
+  #isOpen(atom: MutableAtom): boolean {
+    return atom.inFlight > 0 || (this.#sticks && atom.index === this.#atoms.length - 1);
   }
 
   /**
@@ -194,6 +201,7 @@ export class Transcript {
     const joins = head.joins === true;
     if (isAssistant && !joins) this.#passOver();
     this.#place(message, isResults ? "results" : isAssistant ? "assistant" : kindOf(records));
+    this.#messageKeys.clear();
     let tokens = 0;
     // Results beside text in a user message come first: the text passes over only what they leave unanswered.
     for (const record of records) {
@@ -253,7 +261,8 @@ export class Transcript {
     for (const index of this.#fresh) {
       this.#operations++;
       const pair = this.#pairs[index];
-      if (pair?.state !== "in_flight") continue;
+      // One that has an interim result goes on, whatever passes it over.
+      if (pair?.state !== "in_flight" || pair.result !== null) continue;
       pair.state = "abandoned";
       const atom = this.#atomOfCall(pair);
       if (atom !== null) atom.inFlight--;
@@ -267,20 +276,15 @@ export class Transcript {
     for (const key of keys) {
       const stack = this.#unanswered.get(key) ?? [];
       const group = stack.at(-1);
-      if (group?.message !== record.message) stack.push({ message: record.message, pairs: [pair], next: 0 });
-      else {
-        group.pairs.push(pair);
-        if (key !== ANY) {
-          this.#fault(
-            "duplicate_call_id",
-            "dialect",
-            record,
-            "repeats the id of another call in its message",
-          );
-        }
-      }
+      if (group?.message === record.message) group.pairs.push(pair);
+      else stack.push({ message: record.message, pairs: [pair], next: 0 });
       this.#unanswered.set(key, stack);
     }
+    const key = pairingKey(record);
+    if (this.#messageKeys.has(key)) {
+      this.#fault("duplicate_call_id", "dialect", record, "repeats the id of another call in its message");
+    }
+    this.#messageKeys.add(key);
     this.#pairs.push({ call: index, result: null, state: "in_flight" });
     if (record.inFlight !== true && record.longRunning !== true) this.#fresh.push(pair);
     const atom = this.#atoms.at(-1);

@@ -71,12 +71,25 @@ export function verify(input: VerifyInput): readonly Rejection[] {
     condition,
     message,
   }));
-  const pinned = new Set(pinnedMessages(before, policy.pinned ?? []));
+  if (!before.isLegalCut(at)) {
+    rejections.push({
+      code: "invalid",
+      condition: "C2",
+      message: `The cut at message ${at} is not a legal one`,
+    });
+  }
+  // Positions count from the tail, and among the pinned messages in front of it: there alone nothing may move.
+  const pins = pinnedMessages(before, policy.pinned ?? []).filter((message) => message < at);
+  const was = (message: number): string => message >= at ? `t${message - at}` : `p${pins.indexOf(message)}`;
+  const shown = [...input.pinned].filter((message) => message < from).sort((x, y) => x - y);
+  const is = (message: number): string =>
+    message >= from ? `t${message - from}` : `p${shown.indexOf(message)}`;
+  const pinned = new Set(pins);
   const kept: string[] = [];
   for (const pair of before.pairs) {
     const call = before.records[pair.call];
     const message = call?.message ?? 0;
-    if (message >= at || pinned.has(message)) kept.push(signature(before, pair));
+    if (message >= at || pinned.has(message)) kept.push(signature(before, { pair, position: was }));
     else if (pair.state === "in_flight") {
       // Its result is still to come, and would find no call.
       const sentence = `The cut leaves the call ${nameOf(call)} in flight behind`;
@@ -87,7 +100,7 @@ export function verify(input: VerifyInput): readonly Rejection[] {
       rejections.push({ code: "pair_unrecorded", condition: "C4", message: sentence });
     }
   }
-  const now = after.pairs.map((pair) => signature(after, pair));
+  const now = after.pairs.map((pair) => signature(after, { pair, position: is }));
   const hasTail = after.messages - from === before.messages - at;
   if (!hasTail || kept.join() !== now.join()) {
     rejections.push({
@@ -122,10 +135,13 @@ function nameOf(call: TranscriptRecord | undefined): string {
   return call?.callId || call?.name || "without an id";
 }
 
-/** A pair as far as a compaction may not change it: its id, and how far behind the call its result stands. */
-function signature(transcript: Transcript, pair: Pair): string {
+/** A pair as far as a compaction may not change it: its id, and where its call and its result stand. */
+function signature(
+  transcript: Transcript,
+  { pair, position }: { readonly pair: Pair; readonly position: (message: number) => string },
+): string {
   const call = transcript.records[pair.call];
   const result = pair.result === null ? undefined : transcript.records[pair.result];
-  const distance = result === undefined ? "" : result.message - (call?.message ?? 0);
-  return `${call?.callId ?? ""}>${distance}`;
+  const at = result === undefined ? "" : position(result.message);
+  return `${position(call?.message ?? 0)}:${call?.callId ?? ""}>${at}`;
 }

@@ -69,12 +69,16 @@ export function cutView(
     const { before, after } = nearestLegalCuts(transcript, Math.max(at, from - 1));
     throw new IllegalCompactionCut(at, { before: before !== null && before < from ? null : before, after });
   }
-  // C1 and C2: a pin keeps its whole atom. Those before the cut in force were whole when they were pinned.
-  const earlier = pinned.filter((message) => message < view.cut);
-  const raw = pinned.filter((message) => message >= view.cut).map((message) => message - view.cut + from);
-  const whole = pinnedMessages(transcript, raw).map((message) => message - from + view.cut);
-  const unseen = pinned.filter((message) => message - view.cut + from >= transcript.messages);
-  return { version: view.version + 1, cut: view.cut + at - from, pinned: [...earlier, ...whole, ...unseen] };
+  // C1 and C2: a pin keeps its whole atom. Shown are the pins in front of the tail, then the tail itself; what an
+  // earlier cut has summarised cannot be pinned any more.
+  const length = view.cut + transcript.messages - from;
+  const shown = viewMessages(view, length);
+  const head = from - shown.filter((message) => message < view.cut).length;
+  const positions = pinned.map((message) => shown.indexOf(message)).filter((index) => index >= 0);
+  const whole = pinnedMessages(transcript, positions.map((index) => index + head))
+    .flatMap((message) => shown[message - head] ?? []);
+  const toCome = pinned.filter((message) => message >= length);
+  return { version: view.version + 1, cut: view.cut + at - from, pinned: [...whole, ...toCome] };
 }
 
 /** The legal cuts around a position, null where there is none. */

@@ -14,6 +14,25 @@ Deno.test.each([
   { what: "finds nothing in reused ids", notation: "H Ua Ra Ua Ra H Ua Ra A", found: [] },
   { what: "finds nothing in calls in flight", notation: "H Ua! A H Ub", found: [] },
   { what: "finds nothing in results beside a user text", notation: "H Ua Ra+H A", found: [] },
+  {
+    what: "finds nothing in a long-running call whose results come late",
+    notation: "Ua* Ra~ A Ra H",
+    found: [],
+  },
+  { what: "finds nothing in a call that goes on after an interim result", notation: "Ua Ra~ A H", found: [] },
+  { what: "finds nothing in calls of messages that join", notation: "H Ua Ub< Ra Rb A", found: [] },
+  {
+    what: "finds nothing in reasoning that stands before its call",
+    notation: "H T> Ua Ra T> A H",
+    found: [],
+  },
+  {
+    what: "finds reasoning that nothing follows but a user",
+    notation: "H T> H",
+    found: ["reasoning_severed dialect 1 null"],
+  },
+  { what: "finds nothing in an approval and its answer", notation: "H Ua+Uq? Rq? Ra A", found: [] },
+  { what: "finds nothing in an approval that nobody gave", notation: "H Uq? H", found: [] },
   { what: "finds a call that is passed over", notation: "H Ua A", found: ["missing_result C1 1 a"] },
   { what: "finds a result without a call", notation: "H Ra A", found: ["orphan_result C2 1 a"] },
   { what: "finds a result before its call", notation: "Ra Ua", found: ["orphan_result C2 0 a"] },
@@ -62,6 +81,11 @@ Deno.test.each([
     what: "finds an id twice in one message although the first call has its answer already",
     notation: "A+Ua+Ra+Ua Ra",
     found: ["duplicate_call_id dialect 0 a"],
+  },
+  {
+    what: "finds an id twice in one message although the first call was answered twice",
+    notation: "A+Ua+Ra+Ra+Ua Ra",
+    found: ["duplicate_call_id dialect 0 a", "duplicate_result C1 0 a"],
   },
   {
     what: "finds both results that are late, not only the first one",

@@ -26,7 +26,10 @@ const LOGS: readonly { what: string; make: (size: number) => readonly Transcript
     make: (size) =>
       apart([call("o", { inFlight: true }), ...half(size, (i) => [call(`c${i}`), result(`c${i}`)])]),
   },
-  { what: "one id used over and over", make: (size) => apart(half(size, () => [call("x"), result("x")])) },
+  {
+    what: "one id used over and over",
+    make: (size) => apart(half(2 * size, () => [call("x"), result("x")])),
+  },
   {
     what: "late results in the order of their calls",
     make: (size) => apart([...half(size, (i) => [call(`c${i}`)]), ...half(size, (i) => [result(`c${i}`)])]),

@@ -86,6 +86,24 @@ Deno.test.each([
   },
   { what: "pairs a promised call with its late answer", notation: "Ua! H A Ra", pairs: ["0>3 answered"] },
   { what: "keeps the first of two results", notation: "Ua Ra Ra", pairs: ["0>1 answered"] },
+  { what: "keeps the last result of a long-running call", notation: "Ua* Ra~ A Ra", pairs: ["0>3 answered"] },
+  { what: "leaves a call open after an interim result", notation: "Ua* Ra~ A H", pairs: ["0>1 in_flight"] },
+  {
+    what: "leaves a call open after an interim result, though nothing else says that it runs long",
+    notation: "Ua Ra~ A H",
+    pairs: ["0>1 in_flight"],
+  },
+  { what: "never passes a long-running call over", notation: "Ua* H A", pairs: ["0>- in_flight"] },
+  {
+    what: "takes a later result of a long-running call for a reused id last",
+    notation: "Ua* Ra~ Ua Ra Ra",
+    pairs: ["0>4 answered", "2>3 answered"],
+  },
+  {
+    what: "passes nothing over by a message that joins",
+    notation: "Ua Ub< A< Ra Rb",
+    pairs: ["0>3 answered", "1>4 answered"],
+  },
 ])("parseTranscript() $what", ({ notation, pairs }) => {
   assert.deepEqual(pairsOf(notation), pairs);
 });
@@ -116,6 +134,15 @@ Deno.test.each([
   { notation: "Ua Rz", cuts: [0] },
   { notation: "S H A+Ua+Ra Ra A", cuts: [0, 1, 2, 3, 4, 5] },
   { notation: "Z H Ua Ra+H A", cuts: [0, 1, 2, 4, 5] },
+  { notation: "H Ua* Ra~ A", cuts: [0, 1] },
+  { notation: "H Ua* Ra~ A Ra A", cuts: [0, 1, 5, 6] },
+  { notation: "H Ua Ra~ A", cuts: [0, 1] },
+  { notation: "H Ua Ub< Ra Rb A", cuts: [0, 1, 5, 6] },
+  { notation: "H T> Ua Ra T> A H", cuts: [0, 1, 4, 6, 7] },
+  { notation: "H T> T> A", cuts: [0, 1, 4] },
+  { notation: "H A T>", cuts: [0, 1, 2] },
+  { notation: "H T> H", cuts: [0, 1, 2, 3] },
+  { notation: "H A+T> Ua Ra A", cuts: [0, 1, 4, 5] },
 ])("legalCuts of `$notation` are the edges of atoms with nothing open before", ({ notation, cuts }) => {
   const transcript = parse(notation);
   const wanted: readonly number[] = cuts;
@@ -164,6 +191,13 @@ Deno.test("firstOpen is the first message of the first open atom", () => {
   assert.equal(parse("H Ua Ra Ub+Uc Rb").firstOpen, 3);
   assert.equal(parse("H Ua! A Ub").firstOpen, 1);
   assert.equal(parse("H Ua A Ub! Ra").firstOpen, 1);
+});
+
+Deno.test("firstOpen is the reasoning that waits for what follows it, and its atom is open", () => {
+  assert.equal(parse("H A T>").firstOpen, 2);
+  assert.equal(parse("H A T> Ua").firstOpen, 2);
+  assert.equal(parse("H A T> A").firstOpen, null);
+  assert.deepEqual(parse("H A T>").atoms.map(({ open }) => open), [false, false, true]);
 });
 
 Deno.test("firstOpen moves on as calls are answered, also when it is asked between", () => {

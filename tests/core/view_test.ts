@@ -87,21 +87,24 @@ Deno.test("cutView() refuses a cut before the one in force, and names none that 
   );
 });
 
-Deno.test.each([[1], [2]])(
-  "cutView() makes no view that shows the pinned message %i without the rest of its pair",
-  (pin) => {
-    const records = log("H Ua Ra A H");
-    let view;
-    try {
-      view = cutView(WHOLE_LOG, parseTranscript(records), { at: 3, from: 0, pinned: [pin] });
-    } catch (error) {
-      // To refuse half a pair is as good as to show the whole.
-      return assert(error instanceof RangeError || error instanceof IllegalCompactionCut);
-    }
-    const shown = viewMessages(view, 5);
-    assert(!severs(records, shown), `the view shows ${shown}`);
-  },
-);
+Deno.test.each([[1], [2]])("cutView() keeps the whole pair of which message %i is pinned", (pin) => {
+  const view = cutView(WHOLE_LOG, parse("H Ua Ra A H"), { at: 3, from: 0, pinned: [pin] });
+  assert.deepEqual(viewMessages(view, 5), [1, 2, 3, 4]);
+});
+
+Deno.test.each([[1], [2]])("cutView() still keeps the whole pair of message %i when it cuts again", (pin) => {
+  const records = log("H Ua Ra A H Ub Rb A");
+  const view = cutView(WHOLE_LOG, parseTranscript(records), { at: 3, from: 0, pinned: [pin] });
+  // Shown now: summary, messages 1 and 2, then the tail from 3 on. The caller pins what it pinned before.
+  const next = cutView(view, parse("Z Ua Ra A H Ub Rb A"), { at: 5, from: 3, pinned: [pin] });
+  const shown = viewMessages(next, 8);
+  assert(!severs(records, shown), `the view shows ${shown}`);
+  assert.deepEqual(shown, [1, 2, 5, 6, 7]);
+});
+
+Deno.test("cutView() keeps pins of messages that are still to come", () => {
+  assert.deepEqual(cutView(WHOLE_LOG, parse("H A"), { at: 1, from: 0, pinned: [5, 0] }).pinned, [0, 5]);
+});
 
 Deno.test("nearestLegalCuts() gives the legal cuts around a position, null where there is none", () => {
   const transcript = parse("H Ua Ra A Ub");

@@ -98,7 +98,7 @@ for (const found of CASES) {
     if (assert.input === "valid" && assert.action !== "repair") {
       deepEqual(repairs, []);
       ok(
-        messages.every((message, index) => message === found.messages[index]),
+        messages.every((message, index) => message === reading.messages[index]),
         "what is whole comes back as it came",
       );
     }

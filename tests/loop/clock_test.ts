@@ -25,3 +25,15 @@ Deno.test("systemClock tells the time of the machine", () => {
   const now = systemClock.now();
   assert.ok(now >= before && now <= Date.now());
 });
+
+Deno.test("systemClock does not wake at once from a sleep that is longer than a timer can be", async () => {
+  const stop = new AbortController();
+  let isAwake = false;
+  const sleeps = [2 ** 31, Infinity].map((ms) =>
+    systemClock.sleep(ms, stop.signal).then(() => isAwake = true, () => {})
+  );
+  await systemClock.sleep(5);
+  stop.abort();
+  await Promise.all(sleeps);
+  assert.equal(isAwake, false);
+});

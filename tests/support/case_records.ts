@@ -14,13 +14,14 @@ export interface Case {
   readonly source: string;
   readonly format: string;
   readonly messages: readonly Json[];
-  readonly options: { readonly obligations?: readonly string[] };
+  readonly options: { readonly obligations?: readonly string[]; readonly longRunningIds?: readonly string[] };
   readonly assert: {
     readonly input: "valid" | "invalid" | "pending";
     readonly violations: readonly string[];
     readonly pending: readonly string[];
     readonly abandoned: readonly string[];
     readonly legalCuts: readonly number[];
+    readonly legalCutsWithLongRunning?: readonly number[];
     readonly forbiddenCuts?: readonly number[];
   };
 }
@@ -33,19 +34,24 @@ export function readCase(text: string): Case {
   });
 }
 
-/** The records of a case, with the calls that it names as obligations in flight. */
-export function caseRecords({ format, messages, options }: Case): readonly TranscriptRecord[] {
+/**
+ * The records of a case, with the calls that it names as obligations in flight.
+ *
+ * @param found The case.
+ * @param longRunning Ids of calls that are open until their last result.
+ */
+export function caseRecords(found: Case, longRunning: readonly string[] = []): readonly TranscriptRecord[] {
+  const { format, messages, options } = found;
   const convert = CONVERTERS[format];
   if (convert === undefined) throw new TypeError(`Cannot read the case: found the format ${format}`);
-  return place(
-    messages.map((message) =>
-      convert(message).map((part) =>
-        part.kind === "tool_use" && options.obligations?.includes(part.callId ?? "")
-          ? { ...part, inFlight: true }
-          : part
-      )
-    ),
-  );
+  const has = (ids: readonly string[] | undefined, part: Part) => ids?.includes(part.callId ?? "") === true;
+  return place(messages.map((message, index) =>
+    convert(message, messages[index - 1]).map((part) => ({
+      ...part,
+      ...(part.kind === "tool_use" && has(options.obligations, part) ? { inFlight: true } : {}),
+      ...(part.kind === "tool_use" && has(longRunning, part) ? { longRunning: true } : {}),
+    }))
+  ));
 }
 
 function part(kind: RecordKind, content: unknown, identity: { id?: unknown; name?: unknown } = {}): Part {
@@ -68,7 +74,15 @@ function speaker(role: unknown): RecordKind {
   return role === "assistant" || role === "model" ? "assistant" : "user";
 }
 
-const CONVERTERS: Readonly<Record<string, (message: Json) => readonly Part[]>> = {
+/** An item that is part of what the model said: one after another they are one assistant message. */
+function isAnswer(item: Json | undefined): boolean {
+  return item?.["role"] === "assistant" || item?.["type"] === "function_call" ||
+    item?.["type"] === "reasoning";
+}
+
+type Converter = (message: Json, previous: Json | undefined) => readonly Part[];
+
+const CONVERTERS: Readonly<Record<string, Converter>> = {
   anthropic: ({ role, content }) => {
     if (typeof content === "string") return [part(speaker(role), content)];
     return list(content).map((block) => {
@@ -93,12 +107,15 @@ const CONVERTERS: Readonly<Record<string, (message: Json) => readonly Part[]>> =
       }),
     ];
   },
-  "openai-responses": (item) => {
+  "openai-responses": (item, previous) => {
     const { type, role, content, call_id: id, name } = item;
-    if (type === "function_call") return [part("tool_use", item["arguments"], { id, name })];
+    const joins = isAnswer(item) && isAnswer(previous) ? { joins: true } : {};
+    if (type === "function_call") return [{ ...part("tool_use", item["arguments"], { id, name }), ...joins }];
     if (type === "function_call_output") return [part("tool_result", item["output"], { id })];
-    if (type === "reasoning") return [part("reasoning", item["encrypted_content"])];
-    return [part(speaker(role), content)];
+    if (type === "reasoning") {
+      return [{ ...part("reasoning", item["encrypted_content"]), ...joins, sticks: true }];
+    }
+    return [{ ...part(speaker(role), content), ...joins }];
   },
   "ai-sdk": ({ role, content }) => {
     if (typeof content === "string") return [part(speaker(role), content)];
@@ -107,6 +124,13 @@ const CONVERTERS: Readonly<Record<string, (message: Json) => readonly Part[]>> =
       if (found["type"] === "tool-call") return part("tool_use", found["input"], identity);
       if (found["type"] === "tool-result") return part("tool_result", found["output"], identity);
       if (found["type"] === "reasoning") return part("reasoning", found["text"]);
+      const approval = { id: `approval:${found["approvalId"]}` };
+      if (found["type"] === "tool-approval-request") {
+        return { ...part("tool_use", "", approval), approval: true };
+      }
+      if (found["type"] === "tool-approval-response") {
+        return { ...part("tool_result", "", approval), approval: true };
+      }
       return part(speaker(role), found["text"] ?? found);
     });
   },

@@ -19,10 +19,21 @@ const KINDS: Readonly<Record<string, RecordKind>> = {
   R: "tool_result",
 };
 
+const MARKS: Readonly<Record<string, string>> = {
+  "!": "inFlight",
+  "*": "longRunning",
+  "~": "interim",
+  "?": "approval",
+  "<": "joins",
+  ">": "sticks",
+};
+
 /**
  * Reads a log from its notation: messages stand apart, records of one message are joined by `+`.
  * `H` user, `A` assistant text, `T` reasoning, `S` system, `Z` summary, `Ua` call of id a, `Ra` its result.
- * `U?read` has a name and no id, `U_read` an empty id. `!` marks a call in flight. `:500` are tokens, else 10.
+ * `U?read` has a name and no id, `U_read` an empty id. `:500` are tokens, else 10. Marks, before the tokens:
+ * `!` a call in flight, `*` a call that runs long, `~` an interim result, `?` a question for approval or its
+ * answer, `<` a message that goes on with the one before it, `>` reasoning that stays with the next message.
  */
 export function log(notation: string): readonly TranscriptRecord[] {
   const messages = notation.split(" ").filter((message) => message !== "");
@@ -30,13 +41,17 @@ export function log(notation: string): readonly TranscriptRecord[] {
 }
 
 function part(text: string): Part {
-  const found = text.match(/^([HATSZUR])([?_]?)(\w*)(!?)(?::(\d+))?$/);
+  const found = text.match(/^([HATSZUR])([?_]?)(\w*)([!*~?<>]*)(?::(\d+))?$/);
   const kind = KINDS[found?.[1] ?? ""];
   if (found === null || kind === undefined) {
     throw new TypeError(`Cannot read the log: found "${text}", wanted a record`);
   }
-  const [, , mark, word = "", flight, tokens] = found;
-  const base = { kind, tokens: Number(tokens ?? 10), ...(flight === "!" ? { inFlight: true } : {}) };
+  const [, , mark, word = "", marks = "", tokens] = found;
+  const base = {
+    kind,
+    tokens: Number(tokens ?? 10),
+    ...Object.fromEntries([...marks].map((found) => [MARKS[found] ?? "", true])),
+  };
   if (kind !== "tool_use" && kind !== "tool_result") return base;
   if (mark === "") return { ...base, callId: word, name: "tool" };
   return { ...base, ...(mark === "_" ? { callId: "" } : {}), ...(word === "" ? {} : { name: word }) };
@@ -139,9 +154,37 @@ const foreignMessage: fc.Arbitrary<readonly Part[]> = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(result, text("user")) },
   { weight: 1, arbitrary: fc.tuple(text("user"), result, result) },
   { weight: 1, arbitrary: fc.tuple(call, result, call) },
+  { weight: 1, arbitrary: fc.tuple(text("assistant"), call, result, result, call) },
 );
 
-const soup = fc.array(foreignMessage, { minLength: 1, maxLength: 18 });
+/** Calls that run long and their results, reasoning that stands alone, messages that go on with the last one. */
+const loose: fc.Arbitrary<readonly Part[]> = fc.oneof(
+  fc.constant<Part[]>([{ kind: "tool_use", tokens: 23, callId: "long", name: "run", longRunning: true }]),
+  fc.constant<Part[]>([{ kind: "tool_result", tokens: 420, callId: "long", interim: true }]),
+  fc.constant<Part[]>([{ kind: "tool_result", tokens: 230, callId: "long" }]),
+  fc.constant<Part[]>([{ kind: "reasoning", tokens: 55, sticks: true }]),
+  fc.constant<Part[]>([{ kind: "assistant", tokens: 19, joins: true }]),
+  call.map((found) => [{ ...found, joins: true }]),
+);
+
+/** Numbers the calls that run long, so that their ids are not reused; and joins only what has something to join. */
+function settle(messages: readonly (readonly Part[])[]): readonly (readonly Part[])[] {
+  let calls = 0;
+  return messages.map((parts, index) => {
+    const before = messages[index - 1] ?? [];
+    const canJoin = before.some(({ kind }) => kind !== "user" && kind !== "system" && kind !== "summary");
+    return parts.map(({ joins, ...found }) => {
+      if (found.longRunning === true) calls++;
+      const renamed = found.callId === "long" ? { ...found, callId: `long${calls}` } : found;
+      return joins === true && canJoin ? { ...renamed, joins } : renamed;
+    });
+  });
+}
+
+const soup = fc.array(
+  fc.oneof({ weight: 4, arbitrary: foreignMessage }, { weight: 1, arbitrary: loose }),
+  { minLength: 1, maxLength: 18 },
+).map(settle);
 
 /** A well-formed log with a few messages dropped, doubled or moved, and its ids run together. */
 const damaged = fc

@@ -1,6 +1,7 @@
 /**
  * The oracle of the core's tests: pairing, legal cuts, violations and the selector, each written from its
- * definition as a naive search over all positions, and in nothing after the core's own code.
+ * definition as a naive search over all positions, and in nothing after the core's own code. It is one file past
+ * 300 lines because each part is judged by the one before it.
  *
  * @module
  */
@@ -23,35 +24,55 @@ function sameCall(a: TranscriptRecord, b: TranscriptRecord): boolean {
   return left === right && (left !== "" || a.name === b.name);
 }
 
-/** A message that ends the waiting for results: it says something, and is more than results. */
-function speaks(message: readonly TranscriptRecord[]): boolean {
-  return message.some(({ kind }) => kind !== "system" && kind !== "tool_result");
+type Message = readonly TranscriptRecord[];
+
+function isAssistant(message: Message): boolean {
+  return message.some(({ kind }) => kind === "assistant" || kind === "reasoning" || kind === "tool_use");
+}
+
+function continues(message: Message): boolean {
+  return isAssistant(message) && message[0]?.joins === true;
+}
+
+/** A message that ends the waiting for results: it says something new, and is more than results. */
+function speaks(message: Message): boolean {
+  return !continues(message) && message.some(({ kind }) => kind !== "system" && kind !== "tool_result");
 }
 
 function messageOf(records: Log, record: number | null): number {
   return record === null ? -1 : records[record]?.message ?? -1;
 }
 
-/** Pairs by occurrence: the nearest preceding message that has an unanswered call, inside it the first one. */
+/**
+ * Pairs by occurrence: a result answers the nearest preceding message that has an unanswered call, inside it the
+ * first one; where there is none it may be a further result of a call that goes on, whose last result counts.
+ */
 export function naivePairs(records: Log): readonly NaivePair[] {
-  const answers = new Map<number, number>();
+  const answers = new Map<number, number[]>();
   for (const [index, record] of records.entries()) {
     if (record.kind !== "tool_result") continue;
-    const waiting = records
-      .map((call, at) => ({ call, at }))
-      .filter(({ call, at }) =>
-        at < index && call.kind === "tool_use" && !answers.has(at) && sameCall(call, record)
-      );
-    const nearest = Math.max(...waiting.map(({ call }) => call.message));
-    const answered = waiting.find(({ call }) => call.message === nearest);
-    if (answered !== undefined) answers.set(answered.at, index);
+    const calls = records
+      .map((call, at) => ({ call, at, results: answers.get(at) ?? [] }))
+      .filter(({ call, at }) => at < index && call.kind === "tool_use" && sameCall(call, record));
+    const waiting = calls.filter(({ results }) => results.length === 0);
+    const goingOn = calls.filter(({ call, results }) =>
+      call.longRunning === true || results.some((result) => records[result]?.interim === true)
+    );
+    const pool = waiting.length > 0 ? waiting : goingOn;
+    const nearest = Math.max(...pool.map(({ call }) => call.message));
+    const answered = pool.find(({ call }) => call.message === nearest);
+    if (answered !== undefined) answers.set(answered.at, [...answered.results, index]);
   }
   const messages = messagesOf(records);
   return records.flatMap((record, call): NaivePair[] => {
     if (record.kind !== "tool_use") return [];
-    const result = answers.get(call) ?? null;
-    if (result !== null) return [{ call, result, state: "answered" }];
-    const waits = record.inFlight === true || !messages.slice(record.message + 1).some(speaks);
+    const results = answers.get(call) ?? [];
+    const result = results.at(-1) ?? null;
+    if (results.some((found) => records[found]?.interim !== true)) {
+      return [{ call, result, state: "answered" }];
+    }
+    const promised = result !== null || record.inFlight === true || record.longRunning === true;
+    const waits = promised || !messages.slice(record.message + 1).some(speaks);
     return [{ call, result, state: waits ? "in_flight" : "abandoned" }];
   });
 }
@@ -60,27 +81,46 @@ export function naivePairs(records: Log): readonly NaivePair[] {
 export function severs(records: Log, shown: readonly number[]): boolean {
   return naivePairs(records).some(({ call, result, state }) => {
     const callShown = shown.includes(messageOf(records, call));
-    if (result === null) return state === "in_flight" && !callShown;
-    return callShown !== shown.includes(messageOf(records, result));
+    if (state === "in_flight" && !callShown) return true;
+    return result !== null && callShown !== shown.includes(messageOf(records, result));
   });
 }
 
-/** Starts of atoms: positions with no pair on both sides. */
+/** Reasoning that is a message of its own and waits for the answer or call that follows it. */
+function sticks(message: Message | undefined): boolean {
+  return message?.at(-1)?.sticks === true;
+}
+
+/** Starts of atoms: positions with no pair on both sides, nor between reasoning and what it belongs to. */
 function atomStarts(records: Log): readonly number[] {
   const pairs = naivePairs(records);
-  return messagesOf(records).map((_, at) => at).filter((at) =>
+  const messages = messagesOf(records);
+  return messages.map((_, at) => at).filter((at) =>
+    !(sticks(messages[at - 1]) && isAssistant(messages[at] ?? [])) &&
     !pairs.some(({ call, result }) =>
       result !== null && messageOf(records, call) < at && at <= messageOf(records, result)
     )
   );
 }
 
-/** Every position from 0 to the number of messages that severs nothing and has no call in flight before it. */
+/** Every position from 0 to the number of messages that severs nothing and has nothing open before it. */
 export function naiveCuts(records: Log): readonly number[] {
-  const count = messagesOf(records).length;
-  const open = naivePairs(records).filter(({ state }) => state === "in_flight");
-  return [...atomStarts(records), count]
-    .filter((at) => !open.some(({ call }) => messageOf(records, call) < at));
+  const messages = messagesOf(records);
+  const open = naivePairs(records)
+    .filter(({ state }) => state === "in_flight")
+    .map(({ call }) => messageOf(records, call));
+  if (sticks(messages.at(-1))) open.push(messages.length - 1);
+  return [...atomStarts(records), messages.length].filter((at) => !open.some((message) => message < at));
+}
+
+/** Messages of the atoms that hold some of these messages. */
+export function wholeAtoms(records: Log, some: readonly number[]): readonly number[] {
+  const starts = atomStarts(records);
+  const atomOf = (message: number) => starts.findLast((start) => start <= message);
+  const atoms = some.map(atomOf);
+  return messagesOf(records).map((_, message) => message).filter((message) =>
+    atoms.includes(atomOf(message))
+  );
 }
 
 /** A violation without its sentence. */
@@ -101,19 +141,33 @@ export function naiveViolations(records: Log): readonly NaiveViolation[] {
       call.kind === "tool_use" && sameCall(call, record)
     );
     const pair = pairs.find(({ call, result }) => call === index || result === index);
-    const late = pair !== undefined && pair.result !== null &&
+    const goesOn = pair !== undefined && records[pair.call]?.longRunning === true;
+    const late = pair !== undefined && !goesOn && pair.result !== null &&
       messages.slice(messageOf(records, pair.call) + 1, messageOf(records, pair.result))
-        .some((message) => message.some(({ kind }) => kind !== "tool_result"));
+        .some((message) => !continues(message) && message.some(({ kind }) => kind !== "tool_result"));
     if (record.kind === "tool_use") {
       return [
         ...(before.some((call) => call.message === record.message) ? found("duplicate_call_id") : []),
         ...(late || pair?.state === "abandoned" ? found("missing_result") : []),
       ];
     }
-    if (record.kind !== "tool_result") return [];
+    if (record.kind === "reasoning") {
+      const follower = messages[record.message + 1];
+      const severed = record.sticks === true && records[index + 1]?.message !== record.message &&
+        follower !== undefined && !isAssistant(follower);
+      return severed ? found("reasoning_severed") : [];
+    }
+    if (record.kind !== "tool_result" || (pair === undefined && isFurther(records, index))) return [];
     if (pair === undefined) return found(before.length > 0 ? "duplicate_result" : "orphan_result");
     return late ? found("misplaced_result") : [];
   });
+}
+
+/** Whether a result belongs to a call that went on after it. */
+function isFurther(records: Log, result: number): boolean {
+  const record = records[result];
+  return record !== undefined &&
+    records.slice(0, result).some((call) => call.longRunning === true && sameCall(call, record));
 }
 
 /** What the selector has to answer; `ats` holds more than one cut where several keep the same. */
@@ -143,7 +197,8 @@ export class NaiveCosts {
     const { budget } = policy;
     this.from = policy.from ?? 0;
     this.reserve = policy.reserve ?? Math.floor(Math.min(Math.max(300, 0.15 * budget), 4_000, budget / 2));
-    this.pinned = [...new Set(policy.pinned ?? [])];
+    // A pin keeps its whole atom: half a pair is none.
+    this.pinned = wholeAtoms(records, policy.pinned ?? []);
     this.costs = messagesOf(records).map((parts) => {
       return parts.reduce((sum, { kind, tokens }) => kind === "system" ? sum : sum + tokens, 0);
     });
@@ -182,12 +237,8 @@ export class NaiveCosts {
 
 /** Messages of atoms that hold a call in flight. */
 function openMessages(records: Log): readonly number[] {
-  const starts = atomStarts(records);
-  const atomOf = (message: number) => starts.findLast((start) => start <= message);
-  const open = naivePairs(records)
-    .filter(({ state }) => state === "in_flight")
-    .map(({ call }) => atomOf(messageOf(records, call)));
-  return messagesOf(records).map((_, message) => message).filter((message) => open.includes(atomOf(message)));
+  const open = naivePairs(records).filter(({ state }) => state === "in_flight");
+  return wholeAtoms(records, open.map(({ call }) => messageOf(records, call)));
 }
 
 /** The selector by its definition: every candidate is weighed, method after method. */
@@ -195,8 +246,9 @@ export function naivePlan(records: Log, policy: CutPolicy): NaivePlan {
   const costs = new NaiveCosts(records, policy);
   const { budget, lookback = 0.15, lookahead = 0.15 } = policy;
   const total = costs.kept(costs.from);
-  // Written as a difference: 100 * (1 + 0.15) is less than 115.
-  if (total - budget <= lookback * budget) return { kind: "nothing", kept: total };
+  // In whole tokens: 0.29 * 100 is 28.999999999999996.
+  const reach = (share: number, of: number) => Math.floor(Number((share * of).toFixed(6)));
+  if (total <= budget + reach(lookback, budget)) return { kind: "nothing", kept: total };
   const candidates = costs.candidates();
   const keeping = (kept: number) => candidates.filter((cut) => costs.kept(cut) === kept);
   const over = candidates.filter((cut) => costs.kept(cut) > budget);
@@ -215,12 +267,11 @@ export function naivePlan(records: Log, policy: CutPolicy): NaivePlan {
   const tooBig = costs.kept(costs.costs.length) >= budget;
   if (!tooBig) {
     const raw = Math.max(0, budget - costs.reserve);
-    const reach = (share: number) => Math.floor(share * raw);
     const near = candidates
       .filter((at) => costs.removed(at) > 0)
       .map((at) => costs.kept(at))
-      .filter((kept) => kept - budget <= reach(lookback))
-      .filter((kept) => budget - kept <= (policy.kind === "backward" ? 0 : reach(lookahead)))
+      .filter((kept) => kept - budget <= reach(lookback, raw))
+      .filter((kept) => budget - kept <= (policy.kind === "backward" ? 0 : reach(lookahead, raw)))
       // The nearest one; of two that are equally near the one that keeps more.
       .sort((a, b) => Math.abs(a - budget) - Math.abs(b - budget) || b - a)[0];
     if (near !== undefined) return cut("near", near);
@@ -237,7 +288,7 @@ export function naivePlan(records: Log, policy: CutPolicy): NaivePlan {
   }
   const nearest = { before: over.at(-1) ?? null, after: under[0] ?? null };
   if (tooBig) return { kind: "defer", reason: "pinned_too_big", nearest };
-  const open = naivePairs(records).some(({ state }) => state === "in_flight");
+  const open = !naiveCuts(records).includes(messagesOf(records).length);
   const reason = open && under.length === 0 ? "open_call" : "atom_too_wide";
   return { kind: "defer", reason, nearest };
 }
@@ -265,7 +316,7 @@ export function applyCut(
   const messages = messagesOf(records.map((record, index) => {
     return { ...record, tokens: planned.get(index) ?? record.tokens };
   }));
-  const pinned = [...new Set(cut.pinned)].sort((a, b) => a - b);
+  const pinned = wholeAtoms(records, cut.pinned);
   const replaced = pinned.filter((message) => message < cut.at);
   const from = 1 + replaced.length;
   return {

@@ -76,7 +76,11 @@ export function modelOf(
 
 /** The last event of a model that answers with a text. */
 export function finish(text: string): ModelEvent {
-  return { type: "finish", reason: "stop", message: { role: "assistant", content: [{ type: "text", text }] } };
+  return {
+    type: "finish",
+    reason: "stop",
+    message: { role: "assistant", content: [{ type: "text", text }] },
+  };
 }
 
 /** What a {@link Bench} is made of. */

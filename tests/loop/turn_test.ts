@@ -1,0 +1,342 @@
+import assert from "node:assert/strict";
+import type { TurnEvent } from "../../src/loop/events.ts";
+import {
+  Bench,
+  calls,
+  endOf,
+  eventsOf,
+  finish,
+  KEY,
+  modelOf,
+  prose,
+  replies,
+  tool,
+  withCommit,
+} from "../support/turns.ts";
+
+/** Waits until it is let go. */
+function gate(): { readonly wait: Promise<void>; readonly open: () => void } {
+  let open = (): void => {};
+  const wait = new Promise<void>((resolve) => open = resolve);
+  return { wait, open };
+}
+
+Deno.test("runTurn() tells a whole turn in events", async (t) => {
+  const bench = new Bench({
+    tools: [
+      tool("read", ({ path }) => `The text of ${path}.`),
+      tool("list", () => ({ files: ["a.txt", "b.txt"] })),
+    ],
+    script: replies(
+      {
+        reasoning: "Look first.",
+        text: "I look around.",
+        calls: [{ name: "list", input: {} }, { name: "read", input: { path: "a.txt" } }],
+      },
+      calls("write", { path: "a.txt" }),
+      { text: "There are two files." },
+    ),
+    agent: { system: "You are careful." },
+  });
+  const events = await bench.run("What is here?", { agentName: "helper" });
+  const { entries } = await bench.assertSound();
+  await t.assertSnapshot(events.map((event) => JSON.stringify(event)));
+  await t.assertSnapshot(entries);
+  await t.assertSnapshot(bench.requests.at(-1)?.messages);
+});
+
+Deno.test("runTurn() numbers its events from the first to the last", async () => {
+  const bench = new Bench({ script: replies(calls("read", {}, {})), tools: [tool("read", () => "x")] });
+  const events = await bench.run("Go");
+  assert.deepEqual(events.map(({ id }) => id), events.map((_, n) => `t0:${n}`));
+  assert.equal(events[0]?.type, "turn.started");
+  assert.equal(endOf(events), "stop");
+});
+
+Deno.test("runTurn() lands parallel results as they come and shows them in the order of the calls", async () => {
+  const gates = [gate(), gate(), gate()];
+  const started: number[] = [];
+  const bench = new Bench({
+    tools: [
+      tool("wait", async ({ n }) => {
+        started.push(Number(n));
+        await gates[Number(n)]?.wait;
+        return `result ${n}`;
+      }),
+    ],
+    script: replies(calls("wait", { n: 0 }, { n: 1 }, { n: 2 })),
+  });
+  const landed: string[] = [];
+  for await (const event of bench.start("Go")) {
+    if (event.type === "tool.call" && event.call === 2) gates[2]?.open();
+    if (event.type !== "tool.result") continue;
+    landed.push(event.ref);
+    gates[landed.length === 1 ? 0 : 1]?.open();
+  }
+  assert.deepEqual(started, [0, 1, 2]);
+  assert.deepEqual(landed, ["e1.2", "e1.0", "e1.1"]);
+  const { entries } = await bench.assertSound();
+  assert.deepEqual(
+    entries.slice(2, 5).map((entry) => entry.kind === "result" && entry.call),
+    ["e1.2", "e1.0", "e1.1"],
+  );
+  const message = bench.requests[1]?.messages.at(-1);
+  assert.ok(message?.role === "tool");
+  assert.deepEqual(message.content.map(({ toolCallId }) => toolCallId), ["e1_0", "e1_1", "e1_2"]);
+  assert.deepEqual(message.content.map(({ output }) => output), [
+    { type: "text", value: "result 0" },
+    { type: "text", value: "result 1" },
+    { type: "text", value: "result 2" },
+  ]);
+});
+
+Deno.test.each([[1], [2], [8]])("runTurn() runs at most %i calls at the same time", async (limit) => {
+  let running = 0;
+  let most = 0;
+  const bench: Bench = new Bench({
+    tools: [
+      tool("work", async () => {
+        most = Math.max(most, ++running);
+        await bench.clock.sleep(10);
+        running--;
+        return "done";
+      }),
+    ],
+    script: replies(calls("work", ...Array.from({ length: 12 }, (_, n) => ({ n })))),
+    agent: { toolConcurrency: limit },
+  });
+  const events = bench.run("Go");
+  await bench.clock.advance(1_000);
+  assert.equal(endOf(await events), "stop");
+  assert.equal(most, limit);
+  await bench.assertSound();
+});
+
+Deno.test.each([[0], [-3], [NaN], [0.5]])(
+  "runTurn() runs calls one by one where toolConcurrency is %f",
+  async (toolConcurrency) => {
+    const bench = new Bench({
+      tools: [tool("work", () => "done")],
+      script: replies(calls("work", {}, {})),
+      agent: { toolConcurrency },
+    });
+    let ended = "hangs";
+    const events = bench.run("Go").then((events) => ended = endOf(events));
+    await bench.clock.advance(1);
+    assert.equal(ended, "stop");
+    await events;
+    await bench.assertSound();
+  },
+);
+
+Deno.test("runTurn() runs no tool before the model's terminal marker is stored", async () => {
+  const order: string[] = [];
+  const bench = new Bench({
+    tools: [tool("act", () => void order.push("tool"))],
+    model: modelOf(async function* (_request, _signal, call) {
+      if (call > 0) return yield finish("Done.");
+      yield { type: "tool.input.delta", call: 0, name: "act", delta: "{}" };
+      await Promise.resolve();
+      order.push("finish");
+      const part = { type: "tool-call" as const, toolCallId: "x", toolName: "act", input: {} };
+      yield { type: "finish", reason: "tool-calls", message: { role: "assistant", content: [part] } };
+    }),
+    wrap: (store) =>
+      withCommit(store, async (key, lease, commit) => {
+        await store.commit(key, lease, commit);
+        for (const entry of commit.entries ?? []) order.push(`stored ${entry.kind}`);
+      }),
+  });
+  await bench.run("Go");
+  assert.deepEqual(order.slice(0, 4), ["stored user", "finish", "stored assistant", "tool"]);
+});
+
+Deno.test("runTurn() ends with max-steps where the model never stops, its last calls answered", async () => {
+  const bench = new Bench({
+    tools: [tool("read", () => "more")],
+    script: () => calls("read", { n: 1 }),
+    agent: { maxSteps: 3 },
+  });
+  const events = await bench.run("Go");
+  assert.equal(endOf(events), "max-steps");
+  assert.equal(eventsOf(events, "tool.result").length, 3);
+  assert.equal(bench.requests.length, 3);
+  await bench.assertSound();
+  assert.equal(endOf(await bench.run("And now?")), "max-steps");
+  await bench.assertSound();
+});
+
+Deno.test("runTurn() adds up the usage of its model calls", async () => {
+  const usages = [
+    { inputTokens: 100, outputTokens: 10, cachedTokens: 5 },
+    undefined,
+    { inputTokens: 200, outputTokens: 20 },
+  ];
+  const bench = new Bench({
+    tools: [tool("read", () => "x")],
+    model: modelOf(async function* (_request, _signal, call) {
+      await Promise.resolve();
+      const usage = usages[call];
+      const part = { type: "tool-call" as const, toolCallId: "x", toolName: "read", input: {} };
+      const isLast = call === 2;
+      yield {
+        type: "finish",
+        reason: isLast ? "stop" : "tool-calls",
+        message: { role: "assistant", content: isLast ? "Done." : [part] },
+        ...(usage === undefined ? {} : { usage }),
+      };
+    }),
+  });
+  const last = (await bench.run("Go")).at(-1);
+  assert.deepEqual(last, {
+    type: "turn.finished",
+    reason: "stop",
+    usage: { inputTokens: 300, outputTokens: 30, cachedTokens: 5 },
+    steps: 3,
+    id: last?.id,
+  });
+});
+
+Deno.test("runTurn() shows a fixed text for an answer without any, so that the next turn is well formed", async () => {
+  const contents = ["", [], [{ type: "text", text: "" }], [{ type: "reasoning", text: "hm" }]] as const;
+  const bench = new Bench({
+    model: modelOf(async function* (_request, _signal, call) {
+      await Promise.resolve();
+      yield {
+        type: "finish",
+        reason: "stop",
+        message: { role: "assistant", content: contents[call] ?? "x" },
+      };
+    }),
+  });
+  for (const _ of [...contents, "last"]) await bench.run("Well?");
+  await bench.assertSound();
+  const shown = bench.requests.at(-1)?.messages.filter(({ role }) => role === "assistant");
+  for (const { content } of shown ?? []) assert.match(JSON.stringify(content), /\(no answer\)/);
+});
+
+Deno.test.each(
+  [
+    ["", "input_empty"],
+    [" \n\t", "input_empty"],
+    [[], "input_empty"],
+    [[{ type: "text", text: " " }], "input_empty"],
+    [prose(400_000), "input_too_large"],
+  ] as const,
+)("runTurn() refuses an input and stores nothing: case %#", async (input, code) => {
+  const bench = new Bench({ window: 16_000 });
+  await assert.rejects(bench.run(input), { code });
+  assert.equal(await bench.store.read(KEY), null);
+});
+
+Deno.test("runTurn() names both numbers where it refuses an input", async () => {
+  const bench = new Bench({ window: 8_000 });
+  await assert.rejects(bench.run(prose(40_000)), (error: Error & { fields?: unknown }) => {
+    const { tokens, limit } = error.fields as { tokens: number; limit: number };
+    assert.ok(tokens > limit && limit > 0);
+    assert.match(error.message, new RegExp(`${tokens} tokens.*${limit}`));
+    return true;
+  });
+});
+
+Deno.test("runTurn() counts an input with the model's own factor", async () => {
+  const text = prose(14_000);
+  const model = {
+    ...modelOf(async function* () {
+      yield await Promise.resolve(finish("ok"));
+    }),
+    window: 16_000,
+  };
+  assert.equal(endOf(await new Bench({ model }).run(text)), "stop");
+  await assert.rejects(new Bench({ model: { ...model, tokenFactor: 2.5 } }).run(text), {
+    code: "input_too_large",
+  });
+});
+
+Deno.test("runTurn() refuses an input for which pinned ones leave no room, and stores nothing of it", async () => {
+  const bench = new Bench({ window: 8_000 });
+  const text = prose(7_000);
+  assert.equal(endOf(await bench.run(text, { pin: true })), "stop");
+  const before = await bench.state();
+  await assert.rejects(bench.run(text), { code: "input_too_large" });
+  const { entries, head } = await bench.assertSound();
+  assert.deepEqual(entries, before.entries);
+  assert.equal(head.lease, undefined);
+  assert.equal(endOf(await bench.run("A small one.")), "stop");
+});
+
+Deno.test("runTurn() refuses shares that are out of order", async () => {
+  const bench = new Bench({ agent: { compaction: { compactAt: 0.3 } } });
+  await assert.rejects(bench.run("Go"), { code: "bad_budget" });
+  assert.equal(await bench.store.read(KEY), null);
+});
+
+Deno.test("runTurn() keeps its own copy of the input and of what a model hands over", async () => {
+  const input = [{ type: "text" as const, text: "mine" }];
+  const part = { type: "tool-call" as const, toolCallId: "x", toolName: "spoil", input: { list: [1] } };
+  const message = { role: "assistant" as const, content: [part] };
+  const bench = new Bench({
+    tools: [
+      tool("spoil", (given) => {
+        (given["list"] as number[]).push(2);
+        part.input.list.push(3);
+        return "ok";
+      }),
+    ],
+    model: modelOf(async function* (_request, _signal, call) {
+      await Promise.resolve();
+      if (call > 0) return yield finish("Done.");
+      yield { type: "finish", reason: "tool-calls", message };
+    }),
+  });
+  const events: TurnEvent[] = [];
+  for await (const event of bench.start(input)) {
+    events.push(event);
+    if (event.type === "step.started") (input[0] as { text: string }).text = "changed";
+  }
+  assert.equal(endOf(events), "stop");
+  const text = JSON.stringify(bench.requests.at(-1)?.messages);
+  assert.match(text, /mine/);
+  assert.match(text, /"list":\[1\]/);
+  assert.deepEqual(
+    JSON.stringify((await bench.state()).entries[1]).match(/"list":\[[^\]]*\]/)?.[0],
+    '"list":[1]',
+  );
+});
+
+Deno.test("runTurn() shows the same messages before and after a restart", async () => {
+  const bench = new Bench({
+    tools: [tool("read", ({ n }) => ({ text: prose(5_000, Number(n)), bad: "\ud83d", no: undefined }))],
+    script: replies(...Array.from({ length: 9 }, (_, n) => calls("read", { n }, { n: n + 100 }))),
+    window: 8_000,
+  });
+  const first = await bench.run("One");
+  const last = bench.requests.at(-1)?.messages ?? [];
+  const { view } = await bench.assertSound();
+  assert.ok((view as { trims: unknown[] }).trims.length > 0, "nothing is trimmed");
+  assert.ok(eventsOf(first, "tool.result").some(({ shortened }) => shortened), "nothing is capped");
+  const second = await bench.run("Two");
+  assert.deepEqual(eventsOf(second, "compaction"), []);
+  assert.deepEqual(bench.requests.at(-1)?.messages.slice(0, last.length), last);
+});
+
+Deno.test("runTurn() makes at most three commits a step", async () => {
+  const bench = new Bench({
+    tools: [tool("read", ({ n }) => prose(2_000, Number(n)))],
+    script: ({ messages }) => {
+      const step = messages.filter(({ role }) => role === "assistant").length;
+      return calls("read", ...Array.from({ length: 1 + step % 4 }, (_, n) => ({ n })));
+    },
+    window: 12_000,
+    agent: { maxSteps: 20 },
+  });
+  let before = 0;
+  const perStep: number[] = [];
+  for await (const event of bench.start("Go")) {
+    if (event.type !== "step.started" && event.type !== "turn.finished") continue;
+    perStep.push(bench.commits.length - before);
+    before = bench.commits.length;
+  }
+  await bench.assertSound();
+  assert.ok(Math.max(...perStep.slice(1)) <= 3, perStep.join());
+});
