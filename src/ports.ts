@@ -5,6 +5,9 @@
  * @module
  */
 import type { AssistantMessage, Message, ToolOutput } from "./core/message.ts";
+import type { Usage } from "./core/usage.ts";
+
+export type { Usage };
 
 /** Time, injected so that tests own it. */
 export interface Clock {
@@ -12,16 +15,6 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
-
-/** Tokens that a provider billed for one model call, in one normalised form. */
-export interface Usage {
-  /** Every token of the request, cached ones included. */
-  readonly inputTokens: number;
-  /** Every token of the answer, reasoning included. */
-  readonly outputTokens: number;
-  /** The part of `inputTokens` that was read from a cache. */
-  readonly cachedTokens?: number;
 }
 
 /** Why a model call ended. */

@@ -121,12 +121,25 @@ function again(evidence: Evidence, last: Deed, why: string): ScriptedReply {
   return { text: `Stopped: ${last.name} ${JSON.stringify(last.input)} failed twice: ${why}` };
 }
 
+/** How to find out what a unit asks for: by its README, or, for every third unit, by a search. */
+function askFor(unit: number): ScriptedReply {
+  const path = `units/${two(unit)}`;
+  if (unit % 3 === 2) return call("search", { query: "must be", path });
+  return call("read_file", { path: `${path}/README.md` });
+}
+
+/** Whether a call is one that {@link askFor} makes for a unit. */
+function isAsking({ name, input }: Deed, unit: number): boolean {
+  const path = `units/${two(unit)}`;
+  if (name === "search") return input["path"] === path;
+  return name === "read_file" && input["path"] === `${path}/README.md`;
+}
+
 /** Writes the fix when both files of the unit are in view, else reads the one that is missing. */
 function fix(evidence: Evidence, unit: number): ScriptedReply {
   const reads = evidence.deeds.filter((deed) => deed.name === "read_file");
-  const readme = reads.findLast((deed) => pathOf(deed) === `units/${two(unit)}/README.md`);
-  const wish = findWish(readme?.text ?? "");
-  if (wish === null) return call("read_file", { path: `units/${two(unit)}/README.md` });
+  const wish = findWish(evidence.deeds.findLast((deed) => isAsking(deed, unit))?.text ?? "");
+  if (wish === null) return askFor(unit);
   const source = reads.findLast((deed) => pathOf(deed) === wish.path && isWhole(deed.text));
   if (source === undefined) return call("read_file", { path: wish.path });
   const line = new RegExp(`(export const ${wish.constant} = )(\\d+);`);
@@ -153,9 +166,10 @@ function auditUnit(
   switch (last.name) {
     case "list_files":
       if (!last.text.startsWith("units/")) return again(evidence, last, last.text);
-      return call("read_file", { path: `units/${two(unit)}/README.md` });
+      return askFor(unit);
+    case "search":
     case "read_file": {
-      const isGood = pathOf(last).endsWith("/README.md") ? findWish(last.text) !== null : isWhole(last.text);
+      const isGood = isAsking(last, unit) ? findWish(last.text) !== null : isWhole(last.text);
       return isGood ? fix(evidence, unit) : again(evidence, last, "the text is not whole");
     }
     case "write_file":
@@ -178,7 +192,7 @@ function auditUnit(
       const written = evidence.deeds.findLast((deed) =>
         deed.name === "write_file" && unitOf(deed.input) === unit
       );
-      if (written === undefined) return call("read_file", { path: `units/${two(unit)}/README.md` });
+      if (written === undefined) return askFor(unit);
       return call("read_file", { path: pathOf(written) });
     }
     default:
@@ -254,7 +268,7 @@ const ABOUT =
   '"list units/07", "read units/07/README.md", "search MAX_WAITING", "check 07", ' +
   '"audit the workspace" (a long task: all 36 units), "audit 3 units", and "audit the archive". ' +
   "For a real model set SELVAGE_MODEL, for example SELVAGE_MODEL=openai:NAME with OPENAI_API_KEY (and " +
-  "OPENAI_BASE_URL for another server that speaks its protocol), or SELVAGE_MODEL=anthropic:NAME with ANTHROPIC_API_KEY.";
+  "OPENAI_BASE_URL for another server that speaks its protocol).";
 
 /** Says which tools are missing, or null when all are there. */
 function missing(request: ModelRequest, names: readonly string[]): ScriptedReply | null {
@@ -292,7 +306,8 @@ export function clerk(request: ModelRequest): ScriptedReply {
     if (a === undefined && b === undefined && /\barchive\b/i.test(task)) {
       return missing(request, ["read_file"]) ?? auditArchive(evidence);
     }
-    return missing(request, ["list_files", "read_file", "write_file", "run_check"]) ?? audit(evidence, limit);
+    return missing(request, ["list_files", "read_file", "search", "write_file", "run_check"]) ??
+      audit(evidence, limit);
   }
   const wanted = plainCall(task);
   if (wanted === null) return { text: ABOUT };

@@ -1,0 +1,75 @@
+/**
+ * Usage: what providers report, in one form. Their totals differ in what they include; here is the only place
+ * that knows.
+ *
+ * @module
+ */
+import type { Usage } from "../core/usage.ts";
+
+type Numbers = Readonly<Record<string, unknown>>;
+
+function numberAt(value: unknown, ...path: readonly string[]): number | null {
+  let found = value;
+  for (const key of path) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return null;
+    found = (found as Numbers)[key];
+  }
+  return typeof found === "number" && Number.isFinite(found) && found >= 0 ? found : null;
+}
+
+function usage(input: number | null, output: number | null, cached: number | null): Usage | undefined {
+  // A bill without input is none: some servers send zeros, or only the answer's side.
+  if (input === null || input === 0) return undefined;
+  return { inputTokens: input, outputTokens: output ?? 0, ...(cached ? { cachedTokens: cached } : {}) };
+}
+
+/** OpenAI Chat Completions and Responses: the input total already includes what came from a cache. */
+export function openaiUsage(raw: unknown): Usage | undefined {
+  return usage(
+    numberAt(raw, "prompt_tokens") ?? numberAt(raw, "input_tokens"),
+    numberAt(raw, "completion_tokens") ?? numberAt(raw, "output_tokens"),
+    numberAt(raw, "prompt_tokens_details", "cached_tokens") ??
+      numberAt(raw, "input_tokens_details", "cached_tokens"),
+  );
+}
+
+/** Anthropic: `input_tokens` leaves out what was read from a cache or written to it; both are added. */
+export function anthropicUsage(raw: unknown): Usage | undefined {
+  const input = numberAt(raw, "input_tokens");
+  const read = numberAt(raw, "cache_read_input_tokens");
+  const written = numberAt(raw, "cache_creation_input_tokens");
+  if (input === null && read === null && written === null) return undefined;
+  return usage((input ?? 0) + (read ?? 0) + (written ?? 0), numberAt(raw, "output_tokens"), read);
+}
+
+/** Gemini: the prompt total includes what came from a cache; thoughts are counted beside the candidates. */
+export function geminiUsage(raw: unknown): Usage | undefined {
+  const prompt = numberAt(raw, "promptTokenCount");
+  const tools = numberAt(raw, "toolUsePromptTokenCount");
+  const output = (numberAt(raw, "candidatesTokenCount") ?? 0) + (numberAt(raw, "thoughtsTokenCount") ?? 0);
+  return usage(
+    prompt === null ? null : prompt + (tools ?? 0),
+    output,
+    numberAt(raw, "cachedContentTokenCount"),
+  );
+}
+
+/**
+ * Merges what a stream reports piece by piece, field by field: the last value that is a number wins. Streams
+ * repeat totals, they never send parts of a sum.
+ *
+ * @param before What was reported so far.
+ * @param now What was just reported.
+ */
+export function mergeUsage(before: Numbers, now: unknown): Numbers {
+  if (typeof now !== "object" || now === null) return before;
+  const merged: Record<string, unknown> = { ...before };
+  for (const [key, value] of Object.entries(now)) {
+    if (typeof value === "number") merged[key] = value;
+    else if (typeof value === "object" && value !== null) {
+      const old = merged[key];
+      merged[key] = mergeUsage(typeof old === "object" && old !== null ? old as Numbers : {}, value);
+    }
+  }
+  return merged;
+}

@@ -1,0 +1,67 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { anthropicUsage, geminiUsage, mergeUsage, openaiUsage } from "../../src/tokens/usage.ts";
+
+Deno.test("openaiUsage() takes the total as it is: cached tokens are in it", () => {
+  deepEqual(
+    openaiUsage({
+      prompt_tokens: 1_000,
+      completion_tokens: 50,
+      prompt_tokens_details: { cached_tokens: 900 },
+    }),
+    { inputTokens: 1_000, outputTokens: 50, cachedTokens: 900 },
+  );
+  deepEqual(openaiUsage({ input_tokens: 7, output_tokens: 2, input_tokens_details: { cached_tokens: 0 } }), {
+    inputTokens: 7,
+    outputTokens: 2,
+  });
+});
+
+Deno.test("anthropicUsage() adds what input_tokens leaves out, so that a cache does not empty the meter", () => {
+  deepEqual(
+    anthropicUsage({
+      input_tokens: 11,
+      cache_read_input_tokens: 90_000,
+      cache_creation_input_tokens: 400,
+      output_tokens: 7,
+    }),
+    { inputTokens: 90_411, outputTokens: 7, cachedTokens: 90_000 },
+  );
+});
+
+Deno.test("geminiUsage() counts thoughts as output and tool prompts as input", () => {
+  deepEqual(
+    geminiUsage({
+      promptTokenCount: 100,
+      cachedContentTokenCount: 60,
+      toolUsePromptTokenCount: 5,
+      candidatesTokenCount: 10,
+      thoughtsTokenCount: 30,
+    }),
+    { inputTokens: 105, outputTokens: 40, cachedTokens: 60 },
+  );
+});
+
+for (
+  const raw of [
+    undefined,
+    null,
+    {},
+    "many",
+    { prompt_tokens: 0, completion_tokens: 9 },
+    { prompt_tokens: -4 },
+    { prompt_tokens: NaN },
+    { prompt_tokens: "12" },
+  ]
+) {
+  Deno.test(`openaiUsage() believes no bill like ${JSON.stringify(raw) ?? "undefined"}`, () => {
+    equal(openaiUsage(raw), undefined);
+  });
+}
+
+Deno.test("mergeUsage() lets the last number of each field win: a stream repeats totals", () => {
+  const start = mergeUsage({}, { input_tokens: 11, cache_read_input_tokens: 4, output_tokens: 1 });
+  const end = mergeUsage(start, { input_tokens: null, output_tokens: 7 });
+  deepEqual(anthropicUsage(end), { inputTokens: 15, outputTokens: 7, cachedTokens: 4 });
+  deepEqual(mergeUsage({ a: { b: 1, c: 2 } }, { a: { b: 3 } }), { a: { b: 3, c: 2 } });
+  deepEqual(mergeUsage(end, null), end);
+});
