@@ -19,9 +19,9 @@ const VARIABLES = {
   OPENAI_API_KEY: [z.string().min(1).optional(), "an API key"],
   OPENAI_BASE_URL: [z.url({ protocol: /^https?$/ }).optional(), "an http or https URL"],
   SELVAGE_SYSTEM: [z.string().optional(), "text"],
-  SELVAGE_WINDOW: [tokens.default(128_000), "a whole number of tokens, 2000 or more"],
+  SELVAGE_WINDOW: [tokens.optional(), "a whole number of tokens, 2000 or more"],
   SELVAGE_MAX_OUTPUT: [
-    z.coerce.number().int().min(1).max(10_000_000).default(8_000),
+    z.coerce.number().int().min(1).max(10_000_000).optional(),
     "a whole number of tokens, 1 or more",
   ],
   SELVAGE_COMPACT_AT: [share.default(0.65), "a share of the usable window, over 0 and up to 1"],

@@ -21,7 +21,11 @@ function stopStart(message: string): never {
 }
 
 function makeModel(config: Config): Model {
-  const limits = { window: config.SELVAGE_WINDOW, maxOutput: config.SELVAGE_MAX_OUTPUT };
+  const { SELVAGE_WINDOW: window, SELVAGE_MAX_OUTPUT: maxOutput } = config;
+  const limits = {
+    ...(window === undefined ? {} : { window }),
+    ...(maxOutput === undefined ? {} : { maxOutput }),
+  };
   if (config.SELVAGE_MODEL === "scripted") return scripted({ script: clerk, ...limits });
   return openaiChat({
     model: config.SELVAGE_MODEL.slice("openai:".length),

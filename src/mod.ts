@@ -18,6 +18,7 @@ export {
   type Violation,
 } from "./core/mod.ts";
 export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.ts";
+export { type MediaFamily, type ModelFacts, modelFacts, UNKNOWN_MODEL } from "./tokens/models.ts";
 export type { CompactionSettings } from "./compaction/budget.ts";
 export type { Agent, TurnPorts, TurnRequest } from "./loop/agent.ts";
 export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";

@@ -79,6 +79,8 @@ export interface Model {
   readonly dialect: Dialect;
   /** Billed tokens for one `o200k_base` token of text; learned where a provider differs. Default 1. */
   readonly tokenFactor?: number;
+  /** How the provider prices images. Default `unknown`: a flat price. */
+  readonly media?: "openai-tiles" | "openai-patches" | "anthropic" | "gemini" | "unknown";
   /**
    * Streams one answer. Throws a `SelvageError` with a `model_*` code when the provider refuses, fails or
    * breaks off; aborting the signal ends the upstream request at once.

@@ -5,13 +5,13 @@ import { SelvageError } from "../src/core/errors.ts";
 Deno.test("parseConfig() has a default for everything", () => {
   const config = parseConfig({ HOME: "/root" });
   equal(config.SELVAGE_MODEL, "scripted");
-  equal(config.SELVAGE_WINDOW, 128_000);
+  equal(config.SELVAGE_WINDOW, undefined);
   equal(config.SELVAGE_POLICY, "full");
   equal(config.SELVAGE_KV, ".selvage/kv.sqlite3");
 });
 
 Deno.test("parseConfig() takes an empty variable as one that is not set", () => {
-  equal(parseConfig({ SELVAGE_WINDOW: "", OPENAI_API_KEY: "" }).SELVAGE_WINDOW, 128_000);
+  equal(parseConfig({ SELVAGE_WINDOW: "", OPENAI_API_KEY: "" }).SELVAGE_WINDOW, undefined);
 });
 
 const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [

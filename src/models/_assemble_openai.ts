@@ -3,6 +3,7 @@
  *
  * Servers differ most in how they number and name the fragments of tool calls; see {@link AnswerAssembler}.
  */
+import { openaiUsage } from "../tokens/usage.ts";
 import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
 import type { SelvageError } from "../core/errors.ts";
 import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
@@ -122,7 +123,7 @@ export class AnswerAssembler {
   }
 
   #takeChunk(chunk: Fields): void {
-    if (isObject(chunk.usage)) this.#usage = readUsage(chunk.usage) ?? this.#usage;
+    if (isObject(chunk.usage)) this.#usage = openaiUsage(chunk.usage) ?? this.#usage;
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(choice)) return;
     if (isObject(choice.delta)) this.#takeDelta(choice.delta);
@@ -282,13 +283,4 @@ function finishReason(reason: string, hasCalls: boolean): FinishReason {
       // "stop", "tool_calls", "function_call" and what servers add: whether there are calls tells more.
       return hasCalls ? "tool-calls" : "stop";
   }
-}
-
-function readUsage(usage: Fields): Usage | undefined {
-  const inputTokens = usage.prompt_tokens;
-  if (typeof inputTokens !== "number" || !(inputTokens > 0)) return undefined;
-  const outputTokens = typeof usage.completion_tokens === "number" ? usage.completion_tokens : 0;
-  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
-  const cachedTokens = details.cached_tokens ?? usage.prompt_cache_hit_tokens;
-  return { inputTokens, outputTokens, ...(typeof cachedTokens === "number" ? { cachedTokens } : {}) };
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { modelFacts } from "../tokens/models.ts";
 import { createParser } from "eventsource-parser";
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Model, ModelEvent, ModelRequest } from "../ports.ts";
@@ -21,9 +22,9 @@ export interface OpenAIChatOptions {
   readonly apiKey?: string;
   /** Up to and including the version; its query is kept. Default `https://api.openai.com/v1`. */
   readonly baseURL?: string;
-  /** Tokens of request and answer together that the model can hold; default 128,000. */
+  /** Tokens of request and answer together that the model can hold; default by name, 32,000 for unknown ones. */
   readonly window?: number;
-  /** The most tokens of one answer; default 8,000. */
+  /** The most tokens of one answer; default by name, 4,000 for unknown ones. */
   readonly maxOutput?: number;
   /** Further request headers; they win over the adapter's own. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -35,7 +36,7 @@ export interface OpenAIChatOptions {
   readonly clock?: Clock;
   /** How often a request is sent again before anything of its answer was seen; default 2. */
   readonly maxRetries?: number;
-  /** Billed tokens for one `o200k_base` token of text; default 1. */
+  /** Billed tokens for one `o200k_base` token of text, until bills teach better; default by name. */
   readonly tokenFactor?: number;
 }
 
@@ -71,8 +72,10 @@ const MAX_FRAME_CHARS = 16 * 1_024 * 1_024;
  */
 export function openaiChat(options: OpenAIChatOptions): Model {
   const { model, apiKey, clock = systemClock, maxRetries = 2 } = options;
-  const window = positive("window", options.window ?? 128_000);
-  const maxOutput = positive("maxOutput", options.maxOutput ?? 8_000);
+  const facts = modelFacts(model);
+  const window = positive("window", options.window ?? facts.window);
+  const maxOutput = positive("maxOutput", options.maxOutput ?? facts.maxOutput);
+  const tokenFactor = positive("tokenFactor", options.tokenFactor ?? facts.factor);
   const stallMs = positive("stallMs", options.stallMs ?? 60_000);
   const url = endpoint(options.baseURL ?? DEFAULT_BASE_URL);
   const limitName = url.host === new URL(DEFAULT_BASE_URL).host ? "max_completion_tokens" : "max_tokens";
@@ -126,10 +129,7 @@ export function openaiChat(options: OpenAIChatOptions): Model {
     }
   }
 
-  const factor = options.tokenFactor === undefined
-    ? {}
-    : { tokenFactor: positive("tokenFactor", options.tokenFactor) };
-  return { id: model, window, maxOutput, dialect: "openai-chat", ...factor, stream };
+  return { id: model, window, maxOutput, dialect: "openai-chat", tokenFactor, media: facts.media, stream };
 }
 
 /** Throws unless the response can be an event stream. */

@@ -20,7 +20,11 @@ function numberAt(value: unknown, ...path: readonly string[]): number | null {
 function usage(input: number | null, output: number | null, cached: number | null): Usage | undefined {
   // A bill without input is none: some servers send zeros, or only the answer's side.
   if (input === null || input === 0) return undefined;
-  return { inputTokens: input, outputTokens: output ?? 0, ...(cached ? { cachedTokens: cached } : {}) };
+  return {
+    inputTokens: input,
+    outputTokens: output ?? 0,
+    ...(cached === null ? {} : { cachedTokens: cached }),
+  };
 }
 
 /** OpenAI Chat Completions and Responses: the input total already includes what came from a cache. */
@@ -29,7 +33,7 @@ export function openaiUsage(raw: unknown): Usage | undefined {
     numberAt(raw, "prompt_tokens") ?? numberAt(raw, "input_tokens"),
     numberAt(raw, "completion_tokens") ?? numberAt(raw, "output_tokens"),
     numberAt(raw, "prompt_tokens_details", "cached_tokens") ??
-      numberAt(raw, "input_tokens_details", "cached_tokens"),
+      numberAt(raw, "input_tokens_details", "cached_tokens") ?? numberAt(raw, "prompt_cache_hit_tokens"),
   );
 }
 

@@ -273,7 +273,14 @@ Deno.test("openaiChat() sends the key and the headers it was given", async () =>
 Deno.test("openaiChat() shows what it was told about the model", () => {
   const model = openaiChat({ model: "m", window: 9, maxOutput: 2, tokenFactor: 1.5 });
   const { stream: _, ...facts } = model;
-  assert.deepEqual(facts, { id: "m", window: 9, maxOutput: 2, tokenFactor: 1.5, dialect: "openai-chat" });
+  assert.deepEqual(facts, {
+    id: "m",
+    window: 9,
+    maxOutput: 2,
+    tokenFactor: 1.5,
+    media: "unknown",
+    dialect: "openai-chat",
+  });
   const { stream: __, ...defaults } = openaiChat({ model: "m" });
   assert.deepEqual(defaults, { id: "m", window: 128_000, maxOutput: 8_000, dialect: "openai-chat" });
 });

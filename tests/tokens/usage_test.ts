@@ -13,6 +13,7 @@ Deno.test("openaiUsage() takes the total as it is: cached tokens are in it", () 
   deepEqual(openaiUsage({ input_tokens: 7, output_tokens: 2, input_tokens_details: { cached_tokens: 0 } }), {
     inputTokens: 7,
     outputTokens: 2,
+    cachedTokens: 0,
   });
 });
 
