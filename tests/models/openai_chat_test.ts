@@ -282,7 +282,15 @@ Deno.test("openaiChat() shows what it was told about the model", () => {
     dialect: "openai-chat",
   });
   const { stream: __, ...defaults } = openaiChat({ model: "m" });
-  assert.deepEqual(defaults, { id: "m", window: 128_000, maxOutput: 8_000, dialect: "openai-chat" });
+  assert.deepEqual(defaults, {
+    id: "m",
+    window: 32_000,
+    maxOutput: 4_000,
+    tokenFactor: 1.25,
+    media: "unknown",
+    dialect: "openai-chat",
+  });
+  assert.equal(openaiChat({ model: "gpt-4o" }).window, 128_000);
 });
 
 Deno.test("openaiChat() refuses settings that cannot work, and does not quote the key", () => {
