@@ -12,15 +12,24 @@ export const STATUS: Readonly<Record<string, number>> = {
   unknown_agent: 400,
   input_empty: 400,
   illegal_cut: 400,
+  bad_transcript: 400,
+  bad_message: 400,
+  unknown_format: 400,
+  unknown_call: 400,
+  bad_tokens: 400,
+  bad_pin: 400,
+  summary_blank: 400,
   unauthorized: 401,
   open_access_refused: 403,
   session_not_found: 404,
   entry_not_found: 404,
+  turn_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
   turn_running: 409,
   body_too_large: 413,
   input_too_large: 413,
+  summary_too_large: 413,
   shutting_down: 503,
   context_exhausted: 422,
   lease_lost: 409,
@@ -47,7 +56,24 @@ export interface Problem {
 }
 
 /** Names of error fields that clients may see. */
-const PUBLIC_FIELDS = ["tokens", "limit", "turn", "issues", "nearest", "window", "session", "ref"];
+const PUBLIC_FIELDS = [
+  "at",
+  "field",
+  "tokens",
+  "limit",
+  "turn",
+  "issues",
+  "nearest",
+  "window",
+  "session",
+  "ref",
+];
+
+/** The status of a problem. One that names a field of the request is the caller's, whoever else has that code. */
+function statusOf({ code, fields }: Problem): number {
+  const status = STATUS[code] ?? 500;
+  return status >= 500 && typeof fields?.["field"] === "string" ? 400 : status;
+}
 
 /**
  * Makes an `application/problem+json` response (RFC 9457).
@@ -56,7 +82,7 @@ const PUBLIC_FIELDS = ["tokens", "limit", "turn", "issues", "nearest", "window",
  * @param headers Further headers.
  */
 export function problemResponse(problem: Problem, headers: Readonly<Record<string, string>> = {}): Response {
-  const status = STATUS[problem.code] ?? 500;
+  const status = statusOf(problem);
   const fields = Object.fromEntries(
     Object.entries(problem.fields ?? {}).filter(([name]) => PUBLIC_FIELDS.includes(name)),
   );

@@ -23,8 +23,8 @@ export interface SseOptions<Event> {
   /** One event as a whole frame, the blank line included. */
   readonly encode: (event: Event) => string;
   readonly clock: Clock;
-  /** Called once when the client goes away before the end. */
-  readonly onCancel: () => void;
+  /** Called once when the client goes away before the end; a read that is under way must end by it. */
+  readonly onLeave: () => Promise<void>;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface SseOptions<Event> {
  */
 export function sseStream<Event>(
   events: AsyncGenerator<Event, void>,
-  { encode, clock, onCancel }: SseOptions<Event>,
+  { encode, clock, onLeave }: SseOptions<Event>,
 ): ReadableStream<Uint8Array> {
   let pending: Promise<IteratorResult<Event, void>> | null = null;
   return new ReadableStream<Uint8Array>({
@@ -59,7 +59,7 @@ export function sseStream<Event>(
       controller.enqueue(encoder.encode(encode(result.value)));
     },
     async cancel() {
-      onCancel();
+      await onLeave();
       await events.return();
     },
   }, { highWaterMark: 0 });

@@ -1,57 +1,58 @@
 /** Byte-level BPE over typed arrays: exact, and O(n log n) for any bytes. Private to this folder. */
 
 const SLOTS = 2 ** 19; // more than twice the largest vocabulary, so that probes stay short
-const POSITION = 2 ** 26; // a heap entry is rank * POSITION + position: exact in a double, ties go leftmost
+const POSITION = 2 ** 26; // a key is rank * POSITION + position: exact in a double, equal ranks go leftmost first
 const KEPT = 2 ** 14; // scratch for a piece longer than this many bytes is its own: none of it stays
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Operations so far: tests hold the merge to being linear by these, as time would be flaky. */
-export const work = { lookups: 0, pushes: 0 };
+/** Operations so far: tests hold the merge to being linear by these, as times would be flaky. */
+export const work = { lookups: 0, updates: 0 };
 
 /** The tokens of an encoding. */
 export type Vocabulary = ReturnType<typeof readVocabulary>;
 
-function mix(hash: number, byte: number): number {
-  const mixed = Math.imul(hash ^ byte, 0x9e3779b1);
-  return mixed ^ mixed >>> 15;
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0;
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x9e3779b1);
+  return hash ^ hash >>> 15;
 }
 
-/** Reads rank data, `! <rank of the first token> <its bytes in base64> <the next token's> …`, in one pass. */
+/** Reads rank data: `! 0`, then all tokens in rank order, each in padded base64 after a space. */
 export function readVocabulary(data: string) {
   if (!data.startsWith("! 0 ") || data.includes("!", 1)) {
     throw new TypeError(`Read rank data: found "${data.slice(0, 8)}", wanted one row that starts "! 0 "`);
   }
   const sextets = new Uint8Array(128);
   for (let i = 0; i < 64; i++) sextets[BASE64.charCodeAt(i)] = i;
-  const blob = new Uint8Array(data.length); // the bytes of all tokens in rank order
+  const text = new TextEncoder().encode(data);
+  const blob = new Uint8Array(text.length * 3 / 4); // the bytes of all tokens
   const ends = new Int32Array(SLOTS / 2); // token r is blob[ends[r]] up to blob[ends[r + 1]]
-  const slots = new Int32Array(SLOTS); // open addressing: low 18 bits rank + 1, the others as in the hash
-  const pairs = new Int32Array(65536); // rank + 1 of two-byte tokens by their bytes: most first look-ups
-  let size = 0, tokens = 0, longest = 0, hash = 0, bits = 0, held = 0;
-  for (let i = 4; i <= data.length; i++) {
-    const code = i < data.length ? data.charCodeAt(i) : 32;
-    if (code !== 32) {
-      bits = (bits << 6 | sextets[code]!) & 0xffff;
-      if (code === 61 || (held += 6) < 8) continue; // "=" only pads
-      blob[size] = bits >> (held -= 8);
-      hash = mix(hash, blob[size++]!);
-    } else {
-      const start = ends[tokens++]!;
-      let slot = hash & SLOTS - 1;
-      while (slots[slot] !== 0) slot = slot + 1 & SLOTS - 1;
-      slots[slot] = hash & ~0x3ffff | tokens;
-      if (size - start === 2) pairs[blob[start]! << 8 | blob[start + 1]!] = tokens;
-      longest = Math.max(longest, size - start);
-      ends[tokens] = size;
-      hash = held = 0;
+  const slots = new Int32Array(SLOTS); // open addressing: the low 18 bits are rank + 1, the others the hash's
+  const pairs = new Int32Array(65536); // rank + 1 of the two-byte tokens, by their bytes: most first look-ups
+  let size = 0, tokens = 0;
+  for (let i = 4; i < text.length; i++) {
+    const start = size;
+    for (; i < text.length && text[i] !== 32; i += 4) {
+      const high = sextets[text[i]!]! << 18 | sextets[text[i + 1]!]! << 12;
+      const word = high | sextets[text[i + 2]!]! << 6 | sextets[text[i + 3]!]!;
+      blob[size++] = word >> 16;
+      blob[size++] = word >> 8;
+      blob[size++] = word;
     }
+    if (text[i - 1] === 61) size -= text[i - 2] === 61 ? 2 : 1; // "=" pads
+    const hash = hashOf(blob, start, size);
+    let slot = hash & SLOTS - 1;
+    while (slots[slot] !== 0) slot = slot + 1 & SLOTS - 1;
+    slots[slot] = hash & ~0x3ffff | ++tokens;
+    if (size - start === 2) pairs[blob[start]! << 8 | blob[start + 1]!] = tokens;
+    ends[tokens] = size;
   }
-  return { blob: blob.slice(0, size), ends: ends.slice(0, tokens + 1), slots, pairs, longest };
+  return { blob, ends, slots, pairs };
 }
 
 /** The rank of a token of two or more bytes, or -1. */
 function find(
-  { blob, ends, slots, pairs, longest }: Vocabulary,
+  { blob, ends, slots, pairs }: Vocabulary,
   bytes: Uint8Array,
   start: number,
   end: number,
@@ -59,83 +60,66 @@ function find(
   work.lookups++;
   const length = end - start;
   if (length === 2) return pairs[bytes[start]! << 8 | bytes[start + 1]!]! - 1;
-  if (length > longest) return -1;
-  let hash = 0;
-  for (let i = start; i < end; i++) hash = mix(hash, bytes[i]!);
+  const hash = hashOf(bytes, start, end);
   for (let slot = hash & SLOTS - 1; slots[slot] !== 0; slot = slot + 1 & SLOTS - 1) {
     if ((slots[slot]! ^ hash) >>> 18 !== 0) continue;
     const rank = (slots[slot]! & 0x3ffff) - 1;
-    const from = ends[rank]!;
-    if (ends[rank + 1]! - from !== length) continue;
-    let same = 0;
-    while (same < length && blob[from + same] === bytes[start + same]) same++;
-    if (same === length) return rank;
+    let at = ends[rank]!;
+    if (ends[rank + 1]! - at !== length) continue;
+    let i = start;
+    while (i < end && blob[at] === bytes[i]) at++, i++;
+    if (i === end) return rank;
   }
   return -1;
 }
 
 function allocate(nodes: number) {
-  const [next, previous, ranks] = [new Int32Array(nodes), new Int32Array(nodes), new Int32Array(nodes)];
-  return { next, previous, ranks, heap: new Float64Array(2 * nodes) }; // a merge takes one entry, adds at most two
+  return { next: new Int32Array(nodes), previous: new Int32Array(nodes), tree: new Float64Array(2 * nodes) };
 }
 
 const scratch = allocate(KEPT);
 
 /**
- * The exact number of tokens of one piece, `bytes` from `start` to `end`. Merges the pair of lowest rank, leftmost
- * first, until no pair is a token. Nodes are tokens, named by their first byte. A merge makes only two pairs new;
- * what the heap still holds of the old ones is known by a rank that is no longer the pair's, and skipped.
+ * The exact number of tokens of one piece, `bytes` from `start` to `end`: merges the pair of lowest rank, leftmost
+ * first, until no pair is a token. Nodes are the tokens so far, named by their first byte and linked both ways.
+ * `tree` finds the pair: node i has its key in leaf `length + i`, each inner node the least of its two children.
  */
 export function countPiece(vocabulary: Vocabulary, bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
   if (length === 1 || find(vocabulary, bytes, start, end) >= 0) return 1; // any single byte is a token
-  const { next, previous, ranks, heap } = length > KEPT ? allocate(length) : scratch;
-  let size = 0, tokens = length;
-  function refresh(node: number, right: number): void {
+  const { next, previous, tree } = length > KEPT ? allocate(length) : scratch;
+  function key(node: number, right: number): number {
     const rank = right < length ? find(vocabulary, bytes, start + node, start + next[right]!) : -1;
-    ranks[node] = rank;
-    if (rank >= 0) push(heap, size++, rank * POSITION + node);
+    return rank < 0 ? Infinity : rank * POSITION + node;
   }
   for (let i = 0; i < length; i++) {
     next[i] = i + 1;
     previous[i] = i - 1;
   }
-  for (let i = 0; i < length; i++) refresh(i, i + 1);
-  while (size > 0) {
-    const entry = heap[0]!;
-    pop(heap, --size);
-    const rank = Math.floor(entry / POSITION);
-    const node = entry - rank * POSITION;
-    if (ranks[node] !== rank) continue;
+  for (let i = 0; i < length; i++) tree[length + i] = key(i, i + 1);
+  for (let i = length - 1; i > 0; i--) tree[i] = Math.min(tree[2 * i]!, tree[2 * i + 1]!);
+  let tokens = length;
+  for (; tree[1]! < Infinity; tokens--) {
+    const node = tree[1]! & POSITION - 1;
     const gone = next[node]!;
     const right = next[gone]!;
+    const left = previous[node]!;
     next[node] = right;
     if (right < length) previous[right] = node;
-    ranks[gone] = -1;
-    tokens--;
-    refresh(node, right);
-    if (node > 0) refresh(previous[node]!, node);
+    update(tree, length + gone, Infinity);
+    update(tree, length + node, key(node, right));
+    if (left >= 0) update(tree, length + left, key(left, node));
   }
   return tokens;
 }
 
-function push(heap: Float64Array, size: number, entry: number): void {
-  work.pushes++;
-  let hole = size;
-  for (let parent; hole > 0 && heap[parent = hole - 1 >> 1]! > entry; hole = parent) {
-    heap[hole] = heap[parent]!;
+/** Sets a leaf. Above it nothing changes from the first node on whose least key stays the same. */
+function update(tree: Float64Array, at: number, key: number): void {
+  work.updates++;
+  for (tree[at] = key; at > 1; tree[at] = key) {
+    const sibling = tree[at ^ 1]!;
+    if (sibling < key) key = sibling;
+    at >>= 1;
+    if (tree[at] === key) return;
   }
-  heap[hole] = entry;
-}
-
-/** Removes the least entry, of which `size` others remain. */
-function pop(heap: Float64Array, size: number): void {
-  let hole = 0;
-  for (let child = 1; child < size; child = 2 * hole + 1) {
-    if (child + 1 < size && heap[child + 1]! < heap[child]!) child++;
-    if (heap[child]! >= heap[size]!) break;
-    heap[hole] = heap[child]!;
-    hole = child;
-  }
-  heap[hole] = heap[size]!;
 }

@@ -23,7 +23,6 @@ export interface TokenCounter {
 // overflows on about 4.2 million Han letters in a row.
 const WINDOW = 65536;
 const SEARCHED = 8192;
-const KEPT = 16384;
 
 // No piece of either pattern goes on after a line feed (but with "/"), nor over a space between ASCII words.
 const LAST_NEUTRAL_CUT = /^.*(?:\n(?=[^\s/])|[A-Za-z0-9](?= [A-Za-z]))/s;
@@ -49,7 +48,11 @@ function windowEnd(text: string, from: number): number {
  * if (bound("naïve") !== 6) throw new Error("wanted 6");
  * ```
  */
-export function utf8Length(text: string, start = 0, end = text.length): number {
+export function utf8Length(text: string): number {
+  return lengthOf(text, 0, text.length);
+}
+
+function lengthOf(text: string, start: number, end: number): number {
   let bytes = end - start;
   for (let i = start; i < end; i++) {
     const code = text.charCodeAt(i);
@@ -74,28 +77,22 @@ async function createCounter(encoding: Encoding): Promise<TokenCounter> {
   const vocabulary = readVocabulary(bpe_ranks);
   const splitter = new RegExp(pat_str, "gu");
   const encoder = new TextEncoder();
-  const kept = new Uint8Array(KEPT);
   function count(text: string, limit = Infinity): number {
-    const bytes = 3 * text.length > KEPT ? new Uint8Array(3 * Math.min(text.length, WINDOW)) : kept;
-    let tokens = 0;
-    for (let from = 0, to = 0; from < text.length && tokens <= limit; from = to) {
+    const bytes = new Uint8Array(3 * Math.min(text.length, WINDOW));
+    let tokens = 0; // compared so that a limit of NaN is no limit
+    for (let from = 0, to = 0; from < text.length && !(tokens > limit); from = to) {
       to = windowEnd(text, from);
       const window = text.slice(from, to);
       encoder.encodeInto(window, bytes);
-      for (
-        let start = 0, end, first = 0, last;
-        start < window.length && tokens <= limit;
-        start = end, first = last
-      ) {
-        splitter.lastIndex = start;
+      splitter.lastIndex = 0;
+      for (let unit = 0, byte = 0; unit < window.length && !(tokens > limit); unit = splitter.lastIndex) {
         splitter.test(window); // always true: pieces follow each other without a gap
-        end = splitter.lastIndex;
-        last = first + utf8Length(window, start, end);
-        tokens += countPiece(vocabulary, bytes, first, last);
+        const start = byte;
+        byte += lengthOf(window, unit, splitter.lastIndex);
+        tokens += countPiece(vocabulary, bytes, start, byte);
       }
     }
-    splitter.lastIndex = 0;
-    splitter.test(" "); // RegExp.input would hold the text until the next match
+    " ".search(splitter); // else RegExp.input holds the text until some other match
     return tokens;
   }
   return { encoding, bound: utf8Length, count };
@@ -103,7 +100,11 @@ async function createCounter(encoding: Encoding): Promise<TokenCounter> {
 
 const loads = new Map<Encoding, Promise<TokenCounter>>();
 
-/** Whether the rank data of an encoding is loaded or being loaded: for tests. */
+/**
+ * Whether the rank data of an encoding is loaded or being loaded: for tests.
+ *
+ * @internal
+ */
 export function isLoaded(encoding: Encoding): boolean {
   return loads.has(encoding);
 }

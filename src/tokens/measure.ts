@@ -7,8 +7,11 @@
 import type { Message, ToolOutput } from "../core/message.ts";
 import { utf8Length } from "./counter.ts";
 
-/** Counts the tokens of a text; an upper bound or the exact number. */
-export type TextMeasure = (text: string) => number;
+/**
+ * Counts the tokens of a text; an upper bound or the exact number. With a limit it may stop as soon as the count
+ * is greater, and then gives some number greater than the limit.
+ */
+export type TextMeasure = (text: string, limit?: number) => number;
 
 /** Tokens that a message takes beside its text. */
 export const MESSAGE_OVERHEAD = 4;
@@ -18,7 +21,7 @@ export const PAIR_OVERHEAD = 10;
 export const FILE_TOKENS = 1_600;
 
 /** An upper bound on tokens: byte-level BPE has a token for every byte. */
-export const boundTokens: TextMeasure = utf8Length;
+export const boundTokens: TextMeasure = (text) => utf8Length(text);
 
 /** A part of a message, as far as its price goes. */
 type Part = Exclude<Message["content"], string>[number];
@@ -65,10 +68,17 @@ export function measurePart(part: Part, measure: TextMeasure): number {
   }
 }
 
-/** Tokens of a tool output. */
-export function measureOutput(output: ToolOutput, measure: TextMeasure): number {
+/**
+ * Tokens of a tool output.
+ *
+ * @param output The output.
+ * @param measure How to count text.
+ * @param limit Where it is of no more interest how many there are: see {@link TextMeasure}.
+ */
+export function measureOutput(output: ToolOutput, measure: TextMeasure, limit?: number): number {
   const files = output.type === "content" ? output.value.filter((part) => part.type === "file").length : 0;
-  return measure(outputText(output)) + files * FILE_TOKENS + MESSAGE_OVERHEAD;
+  const rest = files * FILE_TOKENS + MESSAGE_OVERHEAD;
+  return measure(outputText(output), limit === undefined ? undefined : limit - rest) + rest;
 }
 
 /** Tokens of a text message: its text and what surrounds it. */

@@ -44,11 +44,18 @@ export interface MeterOptions {
 /** Fewer counted tokens than this teach nothing about the factor. */
 const LEARN_FROM = 500;
 
+/** No provider counts less or more than this for one counted token: what says otherwise has another cause. */
+function plausible(factor: number): number {
+  return Math.min(4, Math.max(0.5, factor));
+}
+
 /** Measures a context that only grows, until {@link ContextMeter.invalidate} says that it has changed. */
 export class ContextMeter {
   /** Tokens that are there before any message, in the provider's tokens. */
   readonly fixed: number;
   #state: MeterState;
+  /** The bill that the factor was learned from last: asked again, it has nothing to add. */
+  #learned: MeterState["anchor"] = null;
 
   /**
    * Makes a meter.
@@ -81,7 +88,8 @@ export class ContextMeter {
     covered: number,
   ): void {
     if (usage === undefined || !(usage.inputTokens > 0)) return;
-    const tokens = usage.inputTokens + Math.max(0, usage.outputTokens);
+    const tokens = usage.inputTokens + Math.max(0, usage.outputTokens || 0);
+    if (!Number.isFinite(tokens)) return;
     this.#state = { ...this.#state, anchor: { tokens, covered } };
   }
 
@@ -92,11 +100,25 @@ export class ContextMeter {
    */
   async learn(items: MeterItems): Promise<void> {
     const { anchor, factor } = this.#state;
-    if (anchor === null) return;
+    if (anchor === null || anchor === this.#learned) return;
     const counted = await items.exact(0, Math.min(anchor.covered, items.length));
     if (counted < LEARN_FROM) return;
-    const billed = Math.min(4, Math.max(0.5, (anchor.tokens - this.fixed) / counted));
+    this.#learned = anchor;
+    const billed = plausible((anchor.tokens - this.fixed) / counted);
     this.#state = { anchor, factor: billed > factor ? billed : (billed + factor) / 2 };
+  }
+
+  /**
+   * Learns from a request that the provider found too long: whatever was estimated, it has more than `limit`
+   * tokens. What the last bill said is no help then, so the anchor goes.
+   *
+   * @param items What is shown now.
+   * @param limit Tokens that a request can have.
+   */
+  async refuse(items: MeterItems, limit: number): Promise<void> {
+    const counted = await items.exact(0, items.length);
+    const least = counted === 0 ? 0 : plausible((limit - this.fixed) / counted);
+    this.#state = { anchor: null, factor: Math.max(this.factor, least) };
   }
 
   /** Forgets the anchor: the shown items have changed otherwise than by growing, so its bill is history. */

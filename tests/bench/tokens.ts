@@ -184,9 +184,8 @@ const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.len
 v8.setFlagsFromString("--expose-gc");
 const collect: () => void = vm.runInNewContext("gc");
 
-/** Milliseconds of CPU time, all threads: neither other processes nor garbage of the one before disturb it. */
+/** Milliseconds of CPU time, all threads: other processes on the machine do not count. */
 function cpu(run: () => unknown): number {
-  collect();
   const before = process.cpuUsage();
   run();
   const { user, system } = process.cpuUsage(before);
@@ -197,7 +196,11 @@ function cpu(run: () => unknown): number {
 function ratio(ours: Count, peer: Count, make: Make): number {
   const rounds = Array.from({ length: 5 }, (_, round) => {
     const slices = Array.from({ length: 25 }, () => make(20_000));
-    const time = (count: Count) => cpu(() => slices.forEach((slice) => count(slice)));
+    const time = (count: Count) => {
+      collect(); // the garbage of one must not be charged to the other
+      count(make(5_000)); // a collection also throws compiled patterns away
+      return cpu(() => slices.forEach((slice) => count(slice)));
+    };
     const [first, second] = round % 2 ? [time(ours), time(peer)] : [time(peer), time(ours)];
     return round % 2 ? second / first : first / second;
   });
@@ -297,7 +300,8 @@ function reportThroughput(ours: Count, peers: Record<string, Count>): void {
 
 function reportLongRuns(ours: Count, peers: Record<string, Count>): void {
   const time = (make: Make, n: number) =>
-    median(Array.from({ length: 7 }, () => make(n)).map((text) => cpu(() => ours(text))));
+    // the least: what another process does to the caches only adds
+    Math.min(...Array.from({ length: 7 }, () => make(n)).map((text) => cpu(() => ours(text))));
   const perByte: Record<string, number> = {};
   for (const [run, make] of Object.entries(RUNS)) {
     const [small, large] = [time(make, 100_000), time(make, 1_000_000)];

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/turns`: runs a turn, as a stream of events or as one document.
+ * `/v1/turns`: runs a turn, as a stream of events or as one document; follows and cancels a running one.
  *
  * @module
  */
@@ -9,13 +9,14 @@ import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { runTurn } from "../../loop/turn.ts";
-import type { TurnEvent } from "../../loop/events.ts";
 import { encodeNative, foldTurn } from "../encode/native.ts";
+import type { Principal } from "../auth.ts";
 import type { AppEnv } from "../env.ts";
 import type { AppOptions } from "../options.ts";
 import { readBody } from "../body.ts";
 import { Drain } from "../drain.ts";
 import { problemResponse } from "../problem.ts";
+import { type FollowedTurn, TurnRegistry } from "../registry.ts";
 import { SSE_HEADERS, sseStream } from "../sse.ts";
 
 const MAX_BODY = 1024 * 1024;
@@ -40,20 +41,8 @@ const body = z.strictObject({
   agent: z.string().max(128).exactOptional(),
   stream: z.boolean().exactOptional(),
   pin: z.boolean().exactOptional(),
+  onDisconnect: z.enum(["abort", "continue"]).exactOptional(),
 });
-
-/** The generator again, with an event that was already taken from it in front. */
-async function* prepend(
-  first: TurnEvent,
-  rest: AsyncGenerator<TurnEvent, void>,
-): AsyncGenerator<TurnEvent, void> {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    await rest.return();
-  }
-}
 
 /** Routes that start turns. */
 export function turnRoutes(options: AppOptions): Hono<AppEnv> {
@@ -61,7 +50,25 @@ export function turnRoutes(options: AppOptions): Hono<AppEnv> {
   const drain = options.drain ?? new Drain();
   const newId = options.newId ??
     ((kind) => `${kind === "turn" ? "t" : "s"}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`);
+  const registry = new TurnRegistry(clock);
   const app = new Hono<AppEnv>();
+
+  /** The events of a turn from one on, as a stream. */
+  function follow(turn: FollowedTurn, from: number): Response {
+    const { events, leave } = turn.follow(from);
+    return new Response(sseStream(events, { encode: encodeNative, clock, onLeave: leave }), {
+      headers: SSE_HEADERS,
+    });
+  }
+
+  function find(principal: Principal, id: string): FollowedTurn {
+    const turn = registry.find(principal, id);
+    if (turn !== null) return turn;
+    throw new SelvageError(
+      "turn_not_found",
+      `Cannot find the turn ${JSON.stringify(id.slice(0, 128))}: it was never here, or it ended too long ago`,
+    );
+  }
 
   app.post(
     "/",
@@ -97,50 +104,56 @@ export function turnRoutes(options: AppOptions): Hono<AppEnv> {
       const onDrain = (): void => stop.abort(drain.signal.reason);
       drain.signal.addEventListener("abort", onDrain, { once: true });
       const leave = drain.enter();
-      const release = (): void => {
+      const onEnd = (): void => {
         request.signal.removeEventListener("abort", abort);
         drain.signal.removeEventListener("abort", onDrain);
         leave();
       };
+      const principal = c.get("principal");
       const events = runTurn({
         agent,
         agentName,
         session: input.session ?? newId("session"),
         input: input.input,
         signal: stop.signal,
-        ...c.get("principal"),
+        ...principal,
         ...(input.pin === undefined ? {} : { pin: input.pin }),
       }, { store: options.store, clock, newId: () => newId("turn") });
-      try {
-        // Taken before the response: a turn that cannot start is an HTTP error, not an event.
-        const first = await events.next();
-        if (first.done === true) throw new Error("A turn ended without an event");
-        const all = prepend(first.value, events);
-        if (input.stream === false) {
-          const document = await foldTurn(all);
-          release();
-          if (document.error === undefined) return c.json(document);
-          const { code, message } = document.error;
-          const fields = { turn: document.turn, session: document.session };
-          return problemResponse({ code, detail: message, fields });
-        }
-        request.signal.removeEventListener("abort", abort);
-        const stream = sseStream(finallyDo(all, release), { encode: encodeNative, clock, onCancel: abort });
-        return new Response(stream, { headers: SSE_HEADERS });
-      } catch (error) {
-        release();
-        throw error;
+      // The first event is taken before the response: a turn that cannot start is an HTTP error, not an event.
+      const onDisconnect = input.onDisconnect ?? "abort";
+      const turn = await registry.add({ principal, events, stop, onDisconnect }, onEnd);
+      if (input.stream === false) {
+        const document = await foldTurn(turn.follow().events);
+        if (document.error === undefined) return c.json(document);
+        const { code, message } = document.error;
+        return problemResponse({
+          code,
+          detail: message,
+          fields: { turn: document.turn, session: document.session },
+        });
       }
+      request.signal.removeEventListener("abort", abort);
+      return follow(turn, 0);
     },
   );
 
-  return app;
-}
+  app.get("/:id/events", (c) => {
+    const turn = find(c.get("principal"), c.req.param("id"));
+    const last = c.req.header("last-event-id") ?? c.req.query("after") ?? "";
+    const seen = last.match(/(?:^|:)(\d{1,9})$/)?.[1];
+    const from = seen === undefined ? 0 : Number(seen) + 1;
+    // An event source comes again after every end; 204 tells it that there is no more.
+    if (turn.isDone && from >= turn.length) return c.body(null, 204);
+    return follow(turn, from);
+  });
 
-async function* finallyDo<T>(events: AsyncGenerator<T, void>, done: () => void): AsyncGenerator<T, void> {
-  try {
-    yield* events;
-  } finally {
-    done();
-  }
+  app.post("/:id/cancel", async (c) => {
+    const id = c.req.param("id");
+    const turn = find(c.get("principal"), id);
+    const wasRunning = !turn.isDone;
+    await turn.cancel("The turn was cancelled");
+    return c.json({ turn: id, cancelled: wasRunning });
+  });
+
+  return app;
 }

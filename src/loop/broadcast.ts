@@ -1,0 +1,108 @@
+/**
+ * A turn that any number of readers can follow, from any event on: its events are kept while it runs and for a
+ * while after. Readers pull it; without a reader it stands still, unless it is told to run by itself.
+ *
+ * @module
+ */
+import type { TurnEvent } from "./events.ts";
+
+/** One reader of a turn. */
+export interface Follower {
+  readonly events: AsyncGenerator<TurnEvent, void>;
+  /** Counts the reader as gone at once, also while it waits for an event. */
+  readonly leave: () => void;
+}
+
+/** Shares one run of a turn. */
+export class Broadcast {
+  readonly #source: AsyncGenerator<TurnEvent, void>;
+  readonly #events: TurnEvent[] = [];
+  #readers = 0;
+  #step: Promise<void> | null = null;
+  #isDone = false;
+  #failure: { readonly error: unknown } | null = null;
+
+  /** Wraps the events of a turn; nothing is taken from them before somebody reads. */
+  constructor(source: AsyncGenerator<TurnEvent, void>) {
+    this.#source = source;
+  }
+
+  /** Events so far. */
+  get length(): number {
+    return this.#events.length;
+  }
+
+  /** Whether the turn has ended. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Readers that follow it now. */
+  get readers(): number {
+    return this.#readers;
+  }
+
+  /**
+   * Takes one more event from the turn. Readers that wait for the same event share the work.
+   *
+   * @throws What the turn threw.
+   */
+  advance(): Promise<void> {
+    if (this.#failure !== null) return Promise.reject(this.#failure.error);
+    if (this.#isDone) return Promise.resolve();
+    return this.#step ??= this.#take();
+  }
+
+  /** Follows the turn from event number `from` on, to its end or until `leave` is called. */
+  follow(from = 0): Follower {
+    let isHere = true;
+    this.#readers++;
+    const leave = (): void => {
+      if (isHere) this.#readers--;
+      isHere = false;
+    };
+    return { events: this.#read(from, { isHere: () => isHere, leave }), leave };
+  }
+
+  async *#read(
+    from: number,
+    { isHere, leave }: { readonly isHere: () => boolean; readonly leave: () => void },
+  ): AsyncGenerator<TurnEvent, void> {
+    try {
+      for (let at = from;; at++) {
+        while (at >= this.#events.length && isHere()) {
+          if (this.#isDone) return;
+          await this.advance();
+        }
+        const event = this.#events[at];
+        if (event === undefined || !isHere()) return;
+        yield event;
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  /** Runs the turn to its end, whoever reads. What it throws was thrown to its readers. */
+  async run(): Promise<void> {
+    try {
+      while (!this.#isDone) await this.advance();
+    } catch {
+      // Readers are told by their own reads; a turn reports its failures as events.
+    }
+  }
+
+  async #take(): Promise<void> {
+    try {
+      const { done, value } = await this.#source.next();
+      if (done === true) this.#isDone = true;
+      else this.#events.push(value);
+    } catch (error) {
+      this.#failure = { error };
+      this.#isDone = true;
+      throw error;
+    } finally {
+      this.#step = null;
+    }
+  }
+}

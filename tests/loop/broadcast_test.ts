@@ -1,0 +1,88 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { Broadcast } from "../../src/loop/broadcast.ts";
+import type { TurnEvent } from "../../src/loop/events.ts";
+
+async function* count(to: number, taken: number[] = []): AsyncGenerator<TurnEvent, void> {
+  for (let step = 0; step < to; step++) {
+    taken.push(step);
+    await Promise.resolve();
+    yield { id: `t:${step}`, type: "step.started", step };
+  }
+}
+
+const steps = (events: readonly TurnEvent[]) =>
+  events.map((event) => event.type === "step.started" ? event.step : -1);
+
+Deno.test("Broadcast gives every reader every event once and in order, and takes each only once", async () => {
+  const taken: number[] = [];
+  const broadcast = new Broadcast(count(50, taken));
+  const readers = await Promise.all(
+    [0, 0, 0, 20].map(async (from) => steps(await Array.fromAsync(broadcast.follow(from).events))),
+  );
+  const all = Array.from({ length: 50 }, (_, step) => step);
+  deepEqual(readers, [all, all, all, all.slice(20)]);
+  deepEqual(taken, all);
+  equal(broadcast.isDone, true);
+});
+
+Deno.test("Broadcast replays from memory after the end", async () => {
+  const broadcast = new Broadcast(count(5));
+  await broadcast.run();
+  deepEqual(steps(await Array.fromAsync(broadcast.follow(3).events)), [3, 4]);
+  deepEqual(await Array.fromAsync(broadcast.follow(5).events), []);
+  deepEqual(await Array.fromAsync(broadcast.follow(99).events), []);
+});
+
+Deno.test("Broadcast stands still without a reader, and knows how many there are", async () => {
+  const taken: number[] = [];
+  const broadcast = new Broadcast(count(50, taken));
+  const reader = broadcast.follow().events;
+  await reader.next();
+  await reader.next();
+  equal(broadcast.readers, 1);
+  await reader.return();
+  equal(broadcast.readers, 0);
+  deepEqual(taken, [0, 1]);
+  deepEqual(steps(await Array.fromAsync(broadcast.follow().events)).length, 50);
+});
+
+Deno.test("Broadcast lets a reader that leaves disturb no other", async () => {
+  const broadcast = new Broadcast(count(20));
+  const [early, whole] = [broadcast.follow().events, broadcast.follow().events];
+  const rest = Array.fromAsync(whole);
+  await early.next();
+  await early.return();
+  deepEqual(steps(await rest).length, 20);
+});
+
+Deno.test("Broadcast throws to its readers what the turn throws, and ends its own run quietly", async () => {
+  async function* broken(): AsyncGenerator<TurnEvent, void> {
+    yield { id: "t:0", type: "step.started", step: 0 };
+    throw new Error("broken");
+  }
+  const broadcast = new Broadcast(broken());
+  const reader = broadcast.follow().events;
+  await reader.next();
+  await rejects(reader.next(), /broken/);
+  await broadcast.run();
+  await rejects(Array.fromAsync(new Broadcast(broken()).follow().events), /broken/);
+});
+
+Deno.test("Broadcast counts a reader as gone that leaves while it waits", async () => {
+  let finish = (): void => {};
+  const wait = new Promise<void>((resolve) => finish = resolve);
+  async function* slow(): AsyncGenerator<TurnEvent, void> {
+    await wait;
+    yield { id: "t:0", type: "step.started", step: 0 };
+  }
+  const broadcast = new Broadcast(slow());
+  const { events, leave } = broadcast.follow();
+  const next = events.next();
+  equal(broadcast.readers, 1);
+  leave();
+  leave();
+  equal(broadcast.readers, 0);
+  finish();
+  equal((await next).done, true);
+  deepEqual(steps(await Array.fromAsync(broadcast.follow().events)), [0]);
+});
