@@ -5,6 +5,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import { summaryReserve } from "../core/cut.ts";
+import { MIN_PROGRESS } from "../core/verify.ts";
 
 /** Shares of the usable window; `compactTo < compactAt < stopAt`. */
 export interface CompactionSettings {
@@ -43,38 +44,54 @@ export interface Budget {
 /** No result is shown with more tokens than this, whatever the window. */
 export const MAX_RESULT_TOKENS = 25_000;
 
+/** Less room for messages, or for one message of the user, is no agent. */
+const MIN_USABLE = 1_000;
+const MIN_INPUT = 100;
+/** Share of the budget for raw messages by which a cut may miss its target. */
+const LOOKBACK = 0.15;
+
 /**
  * Computes the thresholds.
  *
  * @param model Window and output limit, in tokens.
- * @param fixed Tokens of system text and tool schemas.
- * @param settings Shares of the usable window.
- * @throws SelvageError `bad_budget` when the shares are out of order or nothing is left for messages.
+ * @param options Tokens of system text and tool schemas; shares of the usable window.
+ * @throws SelvageError `bad_budget` when the shares are out of order or too close, or too little is left for
+ *   messages.
  */
 export function computeBudget(
   model: { readonly window: number; readonly maxOutput: number },
   { fixed, settings = {} }: { readonly fixed: number; readonly settings?: CompactionSettings },
 ): Budget {
   const { compactAt = 0.65, stopAt = 0.92, compactTo = 0.35 } = settings;
-  if (!(0 < compactTo && compactTo < compactAt && compactAt < stopAt && stopAt <= 1)) {
+  // A compaction that is due must be able to save what makes it worth while, or it would be rejected each time.
+  const most = (1 - MIN_PROGRESS) * compactAt;
+  if (!(0 < compactTo && compactTo <= most && compactAt < stopAt && stopAt <= 1)) {
     throw new SelvageError(
       "bad_budget",
       `Cannot set up compaction: found compactTo ${compactTo}, compactAt ${compactAt}, stopAt ${stopAt}, ` +
-        "wanted 0 < compactTo < compactAt < stopAt <= 1",
+        `wanted 0 < compactTo <= ${1 - MIN_PROGRESS} of compactAt, compactAt < stopAt <= 1`,
     );
   }
   const maxOutput = Math.min(model.maxOutput, Math.floor(model.window * 0.2));
   const usable = model.window - maxOutput - fixed;
-  if (usable < 1_000) {
+  if (!(maxOutput > 0 && usable >= MIN_USABLE && usable < Infinity)) {
     throw new SelvageError(
       "bad_budget",
       `Cannot set up the agent: found ${usable} tokens for messages (window ${model.window}, answer ` +
-        `${maxOutput}, system text and tools about ${fixed}), wanted at least 1000`,
+        `${maxOutput}, system text and tools about ${fixed}), wanted at least ${MIN_USABLE}`,
     );
   }
   const target = Math.floor(usable * compactTo);
   const reserve = summaryReserve(target);
   const minTail = Math.floor(usable * 0.1);
+  const maxInput = Math.floor(0.8 * compactAt * usable) - reserve - minTail;
+  if (maxInput < MIN_INPUT) {
+    throw new SelvageError(
+      "bad_budget",
+      `Cannot set up compaction: found ${maxInput} tokens for an input (compactAt ${compactAt} of ${usable}, less ` +
+        `${reserve} for the summary and ${minTail} for the tail), wanted at least ${MIN_INPUT}`,
+    );
+  }
   return {
     window: model.window,
     maxOutput,
@@ -84,9 +101,14 @@ export function computeBudget(
     compactTo: target,
     reserve,
     minTail,
-    maxInput: Math.floor(0.8 * compactAt * usable) - reserve - minTail,
+    maxInput,
     maxResult: Math.min(Math.floor(usable * 0.2), MAX_RESULT_TOKENS),
   };
+}
+
+/** Tokens of system text and tools, as they were given to {@link computeBudget}. */
+function fixedOf(budget: Budget): number {
+  return budget.window - budget.maxOutput - budget.usable;
 }
 
 /**
@@ -94,9 +116,27 @@ export function computeBudget(
  *
  * @param budget The thresholds.
  * @param pinned Tokens of the pinned messages.
+ * @param options `force`: anything that stays under the ceiling will do.
  * @returns The budget for the cut selector, or null where pins leave too little room for compaction to help.
  */
-export function keepBudget(budget: Budget, pinned: number): number | null {
-  if (pinned > budget.maxInput) return null;
-  return Math.max(budget.compactTo, budget.reserve + pinned + budget.minTail);
+export function keepBudget(
+  budget: Budget,
+  pinned: number,
+  { force = false }: { readonly force?: boolean } = {},
+): number | null {
+  const needed = budget.reserve + pinned + budget.minTail;
+  const isTooBig = force ? needed > budget.stopAt - fixedOf(budget) : pinned > budget.maxInput;
+  return isTooBig ? null : Math.max(budget.compactTo, needed);
+}
+
+/**
+ * By how much a cut may pass what is to be kept: the usual share, or less where the compaction would then save
+ * too little to be worth while.
+ *
+ * @param budget The thresholds.
+ * @param keep What {@link keepBudget} gave.
+ */
+export function lookbackWithin(budget: Budget, keep: number): number {
+  const most = (1 - MIN_PROGRESS) * (budget.compactAt - fixedOf(budget));
+  return Math.min(LOOKBACK, Math.max(0, most / keep - 1));
 }

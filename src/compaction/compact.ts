@@ -8,9 +8,9 @@ import { type Rejection, verify } from "../core/verify.ts";
 import { cutView } from "../core/view.ts";
 import type { Tool } from "../ports.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
-import { type Budget, keepBudget } from "./budget.ts";
+import { type Budget, keepBudget, lookbackWithin } from "./budget.ts";
 import type { Context, StoredView } from "./context.ts";
-import { fitLedger, ledgerLines, recordsPair } from "./ledger.ts";
+import { fitLedger, ledgerLines, pairsIn, recordsPair } from "./ledger.ts";
 
 /** What a compaction came to. Cuts are entry numbers of the log. */
 export type Compaction =
@@ -59,7 +59,7 @@ export async function compact(context: Context, options: CompactOptions): Promis
   const counted = (tokens: number): number => Math.floor(tokens / meter.factor);
   const positions = context.positionsOf(pinned);
   const pins = positions.reduce((total, at) => total + before.tokensBetween(at, at + 1), 0);
-  const keep = keepBudget(budget, Math.ceil(pins * meter.factor));
+  const keep = keepBudget(budget, Math.ceil(pins * meter.factor), { force: options.force });
   if (keep === null) {
     return { kind: "deferred", reason: "pinned_too_big", nearest: { before: null, after: null } };
   }
@@ -67,6 +67,7 @@ export async function compact(context: Context, options: CompactOptions): Promis
     kind: options.policy,
     budget: counted(keep),
     reserve: counted(budget.reserve),
+    lookback: lookbackWithin(budget, keep),
     from,
     pinned: positions,
     trimOpen: false,
@@ -74,7 +75,7 @@ export async function compact(context: Context, options: CompactOptions): Promis
   };
   const plan = selectCut(before, policy);
   const seq = (at: number | null): number | null => at === null ? null : context.view.cut + at - from;
-  if (plan.kind === "nothing") return plan;
+  if (plan.kind === "nothing") return { kind: "nothing" };
   if (plan.kind === "defer") {
     const nearest = { before: seq(plan.nearest.before), after: seq(plan.nearest.after) };
     return { kind: "deferred", reason: plan.reason, nearest };
@@ -82,10 +83,8 @@ export async function compact(context: Context, options: CompactOptions): Promis
 
   const next = cutView(context.view, before, { at: plan.at, from, pinned });
   const measure = await context.measure();
-  const lines = [
-    ...context.view.ledger,
-    ...ledgerLines(removedEntries(context, next.cut, pinned), options.tools),
-  ];
+  const written = ledgerLines(removedEntries(context, next.cut, pinned), options.tools);
+  const lines = [...context.view.ledger, ...written];
   const ledger = fitLedger(lines, { tokens: counted(budget.reserve), measure });
   const trims = new Map(context.view.trims.filter(([at]) => at >= next.cut));
   for (const { message, tokens } of plan.trims) {
@@ -94,6 +93,9 @@ export async function compact(context: Context, options: CompactOptions): Promis
   }
   const view: StoredView = { ...next, trims: [...trims], ledger };
 
+  // A range only says between which entries it counts: that nothing fell out of the count is seen here.
+  const isCounted = pairsIn(ledger) === pairsIn(lines);
+  const refs = new Set(written.flatMap((line) => line.kind === "pair" ? [line.ref] : []));
   const after = await context.preview(view);
   const violations = verify({
     before,
@@ -102,7 +104,10 @@ export async function compact(context: Context, options: CompactOptions): Promis
     from: after.head,
     policy,
     pinned: pinnedPositions(view, pinned),
-    records: (call) => recordsPair(ledger, before.records[call]?.callId ?? ""),
+    records: (call) => {
+      const ref = before.records[call]?.callId ?? "";
+      return isCounted && refs.has(ref) && recordsPair(ledger, ref);
+    },
   });
   if (violations.length > 0) return { kind: "rejected", violations };
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { AssistantMessage, Message, ToolOutput } from "../core/message.ts";
+import type { Message, ToolOutput } from "../core/message.ts";
 import type { TranscriptRecord } from "../core/record.ts";
 import { parseTranscript, type Transcript } from "../core/transcript.ts";
 import { type View, viewMessages, WHOLE_LOG } from "../core/view.ts";
@@ -19,7 +19,10 @@ import {
 } from "../tokens/measure.ts";
 import type { MeterItems } from "../tokens/meter.ts";
 import { type LedgerLine, renderLedger } from "./ledger.ts";
+import { isOwnCall, renderEntry, renderResults, type ShownResult } from "./render.ts";
 import { shortenOutput } from "./shorten.ts";
+
+export { callsOf, wireId } from "./render.ts";
 
 /** A view with all that it takes to render it again: JSON, stored with the session. Indexes are entry numbers. */
 export interface StoredView extends View {
@@ -31,23 +34,6 @@ export interface StoredView extends View {
 /** The view of a session that was never compacted. */
 export const EMPTY_VIEW: StoredView = { ...WHOLE_LOG, trims: [], ledger: [] };
 
-/** The wire id of a call: its place in the log, so that it is unique, well formed and always the same. */
-export function wireId(ref: string): string {
-  return ref.replace(".", "_");
-}
-
-/** Refs of the calls of an entry, in order. */
-export function callsOf(
-  entry: Entry,
-): readonly { readonly ref: string; readonly name: string; readonly input: unknown }[] {
-  if (entry.kind !== "assistant" || typeof entry.message.content === "string") return [];
-  return entry.message.content.filter((part) => part.type === "tool-call").map((part, index) => ({
-    ref: `e${entry.seq}.${index}`,
-    name: part.toolName,
-    input: part.input,
-  }));
-}
-
 /** What one item of the view is. */
 type Item =
   | { readonly kind: "summary"; readonly text: string }
@@ -56,18 +42,10 @@ type Item =
 /** One item with its price, counted at most once. */
 interface Shown {
   readonly item: Item;
+  /** The most tokens it may take, null where it is shown whole. */
+  readonly limit: number | null;
   readonly bound: number;
   records: readonly (Omit<TranscriptRecord, "message">)[] | null;
-}
-
-function withWireIds(message: AssistantMessage, seq: number): AssistantMessage {
-  if (typeof message.content === "string") return message;
-  let call = 0;
-  const content = message.content.map((part) =>
-    part.type === "tool-call" ? { ...part, toolCallId: wireId(`e${seq}.${call++}`) } : part
-  );
-  // Providers refuse an empty message, and dropping it would join two user messages: a fixed marker stands for it.
-  return { ...message, content: content.length > 0 ? content : [{ type: "text", text: "(no answer)" }] };
 }
 
 function recordsOf(item: Item, measure: TextMeasure): readonly Omit<TranscriptRecord, "message">[] {
@@ -84,7 +62,7 @@ function recordsOf(item: Item, measure: TextMeasure): readonly Omit<TranscriptRe
   const records = parts.map((part): Omit<TranscriptRecord, "message"> => {
     const tokens = measurePart(part, measure);
     if (part.type === "reasoning") return { kind: "reasoning", tokens };
-    if (part.type !== "tool-call") return { kind: base, tokens };
+    if (!isOwnCall(part)) return { kind: base, tokens };
     return { kind: "tool_use", tokens, callId: `e${entry.seq}.${call++}`, name: part.toolName };
   });
   return [{ kind: base, tokens: MESSAGE_OVERHEAD }, ...records];
@@ -94,12 +72,32 @@ function sum(records: readonly { readonly tokens: number }[]): number {
   return records.reduce((total, record) => total + record.tokens, 0);
 }
 
+function isResult({ item }: Shown): boolean {
+  return item.kind === "entry" && item.entry.kind === "result";
+}
+
+/** One message of one item, or of all results of a round. */
+function render(items: readonly Item[]): Message {
+  const results: ShownResult[] = [];
+  for (const item of items) {
+    if (item.kind === "summary") return { role: "user", content: item.text };
+    const { entry, shown } = item;
+    if (entry.kind !== "result") return renderEntry(entry);
+    results.push({ entry, output: shown ?? entry.output });
+  }
+  return renderResults(results);
+}
+
 /** The log and the view in force. */
 export class Context implements MeterItems {
   readonly #entries: Entry[];
   readonly #loadMeasure: () => Promise<TextMeasure>;
   #view: StoredView;
   #items: Shown[] = [];
+  /** What entries were last shown as, by number: what another view shows in the same way is not counted again. */
+  #known = new Map<number, Shown>();
+  /** Messages made, by the first of the items that each is made of. */
+  readonly #rendered = new WeakMap<Shown, { readonly round: readonly Shown[]; readonly message: Message }>();
   /** Items before the raw tail: the summary and the pinned messages. */
   #head = 0;
   #transcript: Transcript | null = null;
@@ -160,12 +158,14 @@ export class Context implements MeterItems {
     if (entry.seq !== this.#entries.length) {
       throw new RangeError(`Cannot append entry ${entry.seq}: wanted ${this.#entries.length}`);
     }
+    // Everything that can fail comes first: an entry is there whole, or not at all.
+    const shown = await this.#show(entry, new Map(this.#view.trims));
+    const records = this.#transcript === null ? [] : await this.#records(shown);
     this.#entries.push(entry);
-    const shown = await this.#show(entry, this.#view);
     this.#items.push(shown);
     if (this.#transcript !== null) {
       const message = this.#transcript.messages;
-      this.#transcript.append((await this.#records(shown)).map((record) => ({ ...record, message })));
+      this.#transcript.append(records.map((record) => ({ ...record, message })));
     }
   }
 
@@ -218,70 +218,67 @@ export class Context implements MeterItems {
     [this.#items, this.#head] = await this.#project(view);
     this.#view = view;
     this.#transcript = null;
+    this.#known = new Map(
+      this.#items.flatMap((shown) => shown.item.kind === "entry" ? [[shown.item.entry.seq, shown]] : []),
+    );
   }
 
-  /** The messages a model is shown. Results stand behind their call, in the order of the calls. */
+  /**
+   * The messages a model is shown. Results stand behind their call, in the order of the calls. What has not
+   * changed is the same object each time, so that an adapter need not encode it again.
+   */
   messages(): readonly Message[] {
-    const messages: Message[] = [];
-    let results: { readonly entry: ResultEntry; readonly output: ToolOutput }[] = [];
-    const flush = (): void => {
-      if (results.length === 0) return;
-      results.sort((a, b) => callIndex(a.entry) - callIndex(b.entry));
-      messages.push({
-        role: "tool",
-        content: results.map(({ entry, output }) => ({
-          type: "tool-result",
-          toolCallId: wireId(entry.call),
-          toolName: entry.toolName,
-          output,
-        })),
-      });
-      results = [];
-    };
-    for (const { item } of this.#items) {
-      if (item.kind === "entry" && item.entry.kind === "result") {
-        results.push({ entry: item.entry, output: item.shown ?? item.entry.output });
-        continue;
-      }
-      flush();
-      if (item.kind === "summary") messages.push({ role: "user", content: item.text });
-      else if (item.entry.kind === "user") messages.push(item.entry.message);
-      else if (item.entry.kind === "assistant") {
-        messages.push(withWireIds(item.entry.message, item.entry.seq));
-      }
+    const rounds: Shown[][] = [];
+    for (const shown of this.#items) {
+      const last = rounds.at(-1);
+      if (last?.[0] !== undefined && isResult(last[0]) && isResult(shown)) last.push(shown);
+      else rounds.push([shown]);
     }
-    flush();
-    return messages;
+    return rounds.map((round) => this.#message(round));
+  }
+
+  #message(round: readonly Shown[]): Message {
+    const [first] = round;
+    const known = first && this.#rendered.get(first);
+    if (known?.round.length === round.length && round.every((shown, at) => shown === known.round[at])) {
+      return known.message;
+    }
+    const message = render(round.map(({ item }) => item));
+    if (first !== undefined) this.#rendered.set(first, { round, message });
+    return message;
   }
 
   async #project(view: StoredView): Promise<[Shown[], number]> {
     const items: Shown[] = [];
     if (view.ledger.length > 0) {
       const text = renderLedger(view.ledger);
-      items.push({ item: { kind: "summary", text }, bound: measureText(text, boundTokens), records: null });
+      const bound = measureText(text, boundTokens);
+      items.push({ item: { kind: "summary", text }, limit: null, bound, records: null });
     }
     const shown = viewMessages(view, this.#entries.length);
     const head = items.length + shown.filter((seq) => seq < view.cut).length;
+    const trims = new Map(view.trims);
     for (const seq of shown) {
       const entry = this.#entries[seq];
-      if (entry !== undefined) items.push(await this.#show(entry, view));
+      if (entry !== undefined) items.push(await this.#show(entry, trims));
     }
     return [items, head];
   }
 
-  async #show(entry: Entry, view: StoredView): Promise<Shown> {
-    let shown: ToolOutput | null = null;
-    if (entry.kind === "result") {
-      const limits = [entry.cap, view.trims.find(([seq]) => seq === entry.seq)?.[1]].filter((n) =>
-        n !== undefined
-      );
-      if (limits.length > 0) {
-        const measure = await this.measure();
-        shown = shortenOutput(entry.output, { tokens: Math.min(...limits), measure, ref: entry.call });
-      }
-    }
+  async #show(entry: Entry, trims: ReadonlyMap<number, number>): Promise<Shown> {
+    const most = entry.kind === "result"
+      ? Math.min(entry.cap ?? Infinity, trims.get(entry.seq) ?? Infinity)
+      : Infinity;
+    const limit = most === Infinity ? null : most;
+    const known = this.#known.get(entry.seq);
+    if (known !== undefined && known.limit === limit) return known;
+    const shown = entry.kind === "result" && limit !== null
+      ? shortenOutput(entry.output, { tokens: limit, measure: await this.measure(), ref: entry.call })
+      : null;
     const item: Item = { kind: "entry", entry, shown };
-    return { item, bound: sum(recordsOf(item, boundTokens)), records: null };
+    const made: Shown = { item, limit, bound: sum(recordsOf(item, boundTokens)), records: null };
+    this.#known.set(entry.seq, made);
+    return made;
   }
 
   async #records(shown: Shown): Promise<readonly Omit<TranscriptRecord, "message">[]> {
@@ -295,8 +292,4 @@ export class Context implements MeterItems {
     }
     return parseTranscript(records);
   }
-}
-
-function callIndex(entry: ResultEntry): number {
-  return Number(entry.call.slice(entry.call.indexOf(".") + 1));
 }

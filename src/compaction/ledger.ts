@@ -1,12 +1,13 @@
 /**
  * The ledger: the summary that code writes. One line for each removed pair with its arguments and outcome
- * (condition C4), lines for what people said and what was answered, and ranges for what no longer fits.
+ * (condition C4), lines for what people said and what was answered, and a range for what no longer fits.
  *
  * @module
  */
 import type { CallStatus, Entry, Tool } from "../ports.ts";
-import type { ToolCallPart } from "../core/message.ts";
-import { outputText, type TextMeasure } from "../tokens/measure.ts";
+import type { ToolCallPart, ToolOutput } from "../core/message.ts";
+import { measureText, outputText, type TextMeasure } from "../tokens/measure.ts";
+import { clip, digestOf, firstSentence, LONG, renderArgs, shortHash } from "./digest.ts";
 
 /** How often a tool was called in a range, by outcome. */
 export type RangeCalls = Readonly<Record<string, Readonly<Partial<Record<CallStatus, number>>>>>;
@@ -34,62 +35,6 @@ export type LedgerLine =
   }
   | { readonly kind: "user" | "answer"; readonly seq: number; readonly text: string };
 
-/** Argument names whose strings are kept to 400 characters whatever the tool says. */
-const VERBATIM = /^(path|paths|file|files|filename|dir|cmd|command|query|q|pattern|url|id)$/i;
-const LONG = 400;
-const SHORT = 120;
-
-/** A 32-bit FNV-1a hash as 8 hex digits: tells long strings apart, protects nothing. */
-export function shortHash(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  }
-  return (hash >>> 0).toString(16).padStart(8, "0");
-}
-
-/** Keeps both ends of a long string, its length and its hash: enough to recognise it, never enough to fake it. */
-function clip(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const head = text.slice(0, Math.floor(most * 0.6));
-  const tail = text.slice(text.length - Math.floor(most * 0.25));
-  return `${head}…${tail} (${text.length} characters, #${shortHash(text)})`;
-}
-
-/** Arguments as JSON text: scalars verbatim, long strings clipped. */
-function renderArgs(call: ToolCallPart, verbatim: readonly string[]): string {
-  const { input } = call;
-  if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    return JSON.stringify(clip(JSON.stringify(input) ?? "null", LONG));
-  }
-  const fields = Object.entries(input).map(([name, value]) => {
-    const most = VERBATIM.test(name) || verbatim.includes(name) ? LONG : SHORT;
-    const plain = JSON.stringify(value) ?? "null";
-    if (typeof value === "string") return `${JSON.stringify(name)}:${JSON.stringify(clip(value, most))}`;
-    return `${JSON.stringify(name)}:${plain.length <= most ? plain : JSON.stringify(clip(plain, most))}`;
-  });
-  return `{${fields.join(",")}}`;
-}
-
-const COUNTS =
-  /\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+-?\d+|\b\d+ (?:passed|failed|failures?|errors?|warnings?|tests?|skipped|changed|matches|hits)\b/gi;
-
-/** What a result says in a line: all of it when short, else its size, codes and counts, first and last line. */
-function digestOf(text: string): string {
-  if (text.length <= 160) return text;
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const found = [...new Set(text.match(COUNTS) ?? [])].slice(0, 4);
-  const first = clip(lines[0] ?? "", 90);
-  const last = lines.length > 1 ? ` … ${clip(lines.at(-1) ?? "", 90)}` : "";
-  const counts = found.length > 0 ? `; ${found.join(", ")}` : "";
-  return `${first}${last} (${lines.length} lines, ${text.length} characters${counts})`;
-}
-
-function firstSentence(text: string): string {
-  const sentence = text.trim().match(/^[\s\S]*?[.!?](?=\s|$)/)?.[0] ?? text.trim();
-  return clip(sentence, 200);
-}
-
 function textOf(content: string | readonly { readonly type: string }[]): string {
   if (typeof content === "string") return content;
   return content.map((part) => {
@@ -115,28 +60,46 @@ export function ledgerLines(entries: readonly Entry[], tools: readonly Tool[]): 
       lines.push({ kind: "user", seq: entry.seq, text: clip(textOf(entry.message.content), LONG) });
     }
     if (entry.kind !== "assistant") continue;
-    const { content } = entry.message;
-    const calls = typeof content === "string" ? [] : content.filter((part) => part.type === "tool-call");
-    for (const [index, call] of calls.entries()) {
-      const ref = `e${entry.seq}.${index}`;
-      const result = results.get(ref);
-      // A line is written for a pair only: without its result the call would be a deletion in disguise (C4).
-      if (result === undefined) continue;
+    const { seq, message: { content } } = entry;
+    const parts = typeof content === "string" ? [] : content;
+    const pair = (
+      call: ToolCallPart,
+      ref: string,
+      result: { status: CallStatus; output: ToolOutput },
+    ): void => {
       const verbatim = tools.find((tool) => tool.name === call.toolName)?.verbatimArgs ?? [];
+      const args = renderArgs(call, verbatim);
+      const digest = digestOf(outputText(result.output));
       lines.push({
         kind: "pair",
-        seq: entry.seq,
+        seq,
         ref,
-        tool: call.toolName,
-        args: renderArgs(call, verbatim),
+        tool: clip(call.toolName, 64),
+        args,
         status: result.status,
-        digest: digestOf(outputText(result.output)),
+        digest,
       });
+    };
+    let index = 0;
+    for (const call of parts) {
+      if (call.type !== "tool-call") continue;
+      if (call.providerExecuted === true) {
+        // Asked and answered inside the message: such a call has no reference of its own.
+        const inside = parts.find((part) =>
+          part.type === "tool-result" && part.toolCallId === call.toolCallId
+        );
+        if (inside?.type !== "tool-result") continue;
+        const isError = inside.output.type.startsWith("error") || inside.output.type === "execution-denied";
+        pair(call, `e${seq}`, { status: isError ? "error" : "ok", output: inside.output });
+        continue;
+      }
+      const ref = `e${seq}.${index++}`;
+      const result = results.get(ref);
+      // A line is written for a pair only: without its result the call would be a deletion in disguise (C4).
+      if (result !== undefined) pair(call, ref, result);
     }
     const text = textOf(content);
-    if (calls.length === 0 && text !== "") {
-      lines.push({ kind: "answer", seq: entry.seq, text: firstSentence(text) });
-    }
+    if (index === 0 && text !== "") lines.push({ kind: "answer", seq, text: firstSentence(text) });
   }
   return lines;
 }
@@ -145,23 +108,35 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** JSON text in which nothing reads as the frame of a ledger, or as a new line. */
+function guarded(json: string): string {
+  return json
+    .replace(/\[(?=selvage ledger|end of ledger)/g, "\\u005b")
+    .replace(/[\u0085\u2028\u2029]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** A tool's name as it may stand in a line: models also call what no tool can be called. */
+function label(tool: string): string {
+  return tool === OTHERS || /^[A-Za-z0-9_-]{1,64}$/.test(tool) ? tool : guarded(JSON.stringify(tool));
+}
+
 function renderLine(line: LedgerLine): string {
   switch (line.kind) {
     case "range": {
       const tools = Object.entries(line.calls).flatMap(([tool, by]) =>
-        Object.entries(by).map(([status, times]) => `${tool} ${times} ${status}`)
+        Object.entries(by).map(([status, times]) => `${label(tool)} ${times} ${status}`)
       );
-      const total = Object.values(line.calls).flatMap((by) => Object.values(by)).reduce((a, b) => a + b, 0);
-      const parts = [`${count(total, "call")}${tools.length > 0 ? `: ${tools.join(", ")}` : ""}`];
+      const parts = [`${count(pairsIn([line]), "call")}${tools.length > 0 ? `: ${tools.join(", ")}` : ""}`];
       if (line.users > 0) parts.push(count(line.users, "user message"));
       if (line.answers > 0) parts.push(count(line.answers, "answer"));
       return `e${line.seq}..e${line.to} ${parts.join("; ")}`;
     }
     case "pair":
-      return `${line.ref} ${line.tool} ${line.args} -> ${line.status}: ${JSON.stringify(line.digest)}`;
+      return `${line.ref} ${label(line.tool)} ${guarded(line.args)} -> ${line.status}: ` +
+        guarded(JSON.stringify(line.digest));
     case "user":
     case "answer":
-      return `e${line.seq} ${line.kind}: ${JSON.stringify(line.text)}`;
+      return `e${line.seq} ${line.kind}: ${guarded(JSON.stringify(line.text))}`;
     default:
       return line satisfies never;
   }
@@ -177,36 +152,68 @@ export function renderLedger(lines: readonly LedgerLine[]): string {
   return `${LEDGER_HEADER}\n${body}\n[end of ledger; check ${shortHash(body)}]`;
 }
 
+/** Number of pairs that a ledger records, by lines of their own or in ranges. */
+export function pairsIn(lines: readonly LedgerLine[]): number {
+  let total = 0;
+  for (const line of lines) {
+    if (line.kind === "pair") total++;
+    if (line.kind !== "range") continue;
+    for (const by of Object.values(line.calls)) for (const times of Object.values(by)) total += times;
+  }
+  return total;
+}
+
 type Range = Extract<LedgerLine, { kind: "range" }>;
 
-/** Counts a line into a range. */
-function collapse(range: Range | null, line: LedgerLine): Range {
-  const into = range ?? { kind: "range", seq: line.seq, to: line.seq, calls: {}, users: 0, answers: 0 };
-  const added: Range = line.kind === "range" ? line : {
-    kind: "range",
-    seq: line.seq,
-    to: line.seq,
-    calls: line.kind === "pair" ? { [line.tool]: { [line.status]: 1 } } : {},
-    users: line.kind === "user" ? 1 : 0,
-    answers: line.kind === "answer" ? 1 : 0,
-  };
-  const calls: Record<string, Partial<Record<CallStatus, number>>> = { ...into.calls };
-  for (const [tool, by] of Object.entries(added.calls)) {
-    const sum = { ...calls[tool] };
+/** What a range calls the tools that it has no room to name. */
+const OTHERS = "(others)";
+
+/** Adds up calls; by entries, as a model may call a tool `__proto__`. */
+function addCalls(list: readonly (readonly [string, RangeCalls[string]])[]): RangeCalls {
+  const sums = new Map<string, Partial<Record<CallStatus, number>>>();
+  for (const [tool, by] of list) {
+    const sum = sums.get(tool) ?? {};
+    sums.set(tool, sum);
     for (const status of ["ok", "error", "aborted"] as const) {
       const times = (sum[status] ?? 0) + (by[status] ?? 0);
       if (times > 0) sum[status] = times;
     }
-    calls[tool] = sum;
   }
+  return Object.fromEntries(sums);
+}
+
+/** Counts a line into a range. */
+function collapse(range: Range | null, line: LedgerLine): Range {
+  const added: Range = line.kind === "range" ? line : {
+    kind: "range",
+    seq: line.seq,
+    to: line.seq,
+    calls: line.kind === "pair" ? addCalls([[line.tool, { [line.status]: 1 }]]) : {},
+    users: line.kind === "user" ? 1 : 0,
+    answers: line.kind === "answer" ? 1 : 0,
+  };
+  if (range === null) return added;
   return {
     kind: "range",
-    seq: Math.min(into.seq, added.seq),
-    to: Math.max(into.to, added.to),
-    calls,
-    users: into.users + added.users,
-    answers: into.answers + added.answers,
+    seq: Math.min(range.seq, added.seq),
+    to: Math.max(range.to, added.to),
+    calls: addCalls([...Object.entries(range.calls), ...Object.entries(added.calls)]),
+    users: range.users + added.users,
+    answers: range.answers + added.answers,
   };
+}
+
+/** The range with one name less: that of the tool that was called least. Null where there is none to spare. */
+function withFewerNames(range: Range): Range | null {
+  const timesOf = (by: RangeCalls[string]): number =>
+    Object.values(by).reduce((sum, times) => sum + times, 0);
+  const named = Object.entries(range.calls).filter(([tool]) => tool !== OTHERS);
+  const [least] = named.toSorted(([, a], [, b]) => timesOf(a) - timesOf(b));
+  if (least === undefined || Object.keys(range.calls).length === 1) return null;
+  const calls = addCalls(
+    Object.entries(range.calls).map(([tool, by]) => [tool === least[0] ? OTHERS : tool, by]),
+  );
+  return { ...range, calls };
 }
 
 /**
@@ -214,36 +221,45 @@ function collapse(range: Range | null, line: LedgerLine): Range {
  * with counts, what people said last of all.
  *
  * @param lines Lines of the earlier ledger and new ones.
- * @param options The most tokens of the rendered ledger, and how to count.
- * @returns The ranges first, then single lines in log order.
+ * @param options The most tokens of the rendered ledger as one message, and how to count. The frame and one range
+ *   without names of tools take about 80, and stay.
+ * @returns The range first, then single lines in log order.
  */
 export function fitLedger(
   lines: readonly LedgerLine[],
   { tokens, measure }: { readonly tokens: number; readonly measure: TextMeasure },
 ): readonly LedgerLine[] {
   let range: Range | null = null;
-  const single: LedgerLine[] = [];
+  const single: Exclude<LedgerLine, Range>[] = [];
   for (const line of lines) {
     if (line.kind === "range") range = collapse(range, line);
     else single.push(line);
   }
   single.sort((a, b) => a.seq - b.seq);
   const sizes = single.map((line) => measure(renderLine(line)) + 1);
-  let total = sizes.reduce((a, b) => a + b, 0) + measure(renderLedger([])) + 2;
   const order = [...single.keys()].sort((a, b) =>
     Number(single[a]?.kind === "user") - Number(single[b]?.kind === "user") || a - b
   );
+  // The whole text is what counts; while the sum of its lines is far over, it need not be measured.
+  let total = sizes.reduce((a, b) => a + b, 0) + measureText(renderLedger([]), measure);
   const gone = new Set<number>();
+  const kept = (): readonly LedgerLine[] => {
+    const rest = single.filter((_, index) => !gone.has(index));
+    return range === null ? rest : [range, ...rest];
+  };
   for (const index of order) {
-    if (total + (range === null ? 0 : measure(renderLine(range)) + 1) <= tokens) break;
     const line = single[index];
     if (line === undefined) continue;
+    if (total <= 1.2 * tokens && measureText(renderLedger(kept()), measure) <= tokens) break;
     range = collapse(range, line);
     gone.add(index);
     total -= sizes[index] ?? 0;
   }
-  const kept = single.filter((_, index) => !gone.has(index));
-  return range === null ? kept : [range, ...kept];
+  for (let fewer = range; fewer !== null && measureText(renderLedger(kept()), measure) > tokens;) {
+    fewer = withFewerNames(fewer);
+    if (fewer !== null) range = fewer;
+  }
+  return kept();
 }
 
 /**

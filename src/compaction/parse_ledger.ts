@@ -33,10 +33,11 @@ function parsePair(seq: number, ref: string, rest: string): LedgerLine | null {
   const body = rest.slice(label.length + 1);
   for (let at = body.lastIndexOf(" -> "); at >= 0; at = body.lastIndexOf(" -> ", at - 1)) {
     const args = body.slice(0, at);
-    const outcome = body.slice(at + 4).match(/^(ok|error|aborted): (.*)$/s);
-    const digest = outcome === null ? undefined : parseJson(outcome[2] ?? "");
+    // No expression that reads to the end of the line: there may be as many arrows as anybody likes.
+    const status = STATUSES.find((found) => body.startsWith(`${found}: "`, at + 4));
+    const digest = status === undefined ? undefined : parseJson(body.slice(at + 4 + status.length + 2));
     if (typeof digest === "string" && parseJson(args) !== undefined && typeof tool === "string") {
-      return { kind: "pair", seq, ref, tool, args, status: outcome?.[1] as CallStatus, digest };
+      return { kind: "pair", seq, ref, tool, args, status: status as CallStatus, digest };
     }
     if (at === 0) break;
   }

@@ -6,15 +6,17 @@
 import type { ToolOutput } from "../core/message.ts";
 import { measureOutput, outputText, type TextMeasure } from "../tokens/measure.ts";
 
-/** Does not end on the first half of a surrogate pair. */
-function safeEnd(text: string, end: number): number {
-  const code = text.charCodeAt(end - 1);
-  return code >= 0xd800 && code <= 0xdbff ? end - 1 : end;
+/** The first `length` characters at the most, no surrogate pair cut in two. */
+export function headOf(text: string, length: number): string {
+  const code = text.charCodeAt(length - 1);
+  return text.slice(0, code >= 0xd800 && code <= 0xdbff ? length - 1 : length);
 }
 
-function safeStart(text: string, start: number): number {
+/** The last `length` characters at the most, no surrogate pair cut in two. */
+export function tailOf(text: string, length: number): string {
+  const start = Math.max(0, text.length - length);
   const code = text.charCodeAt(start);
-  return code >= 0xdc00 && code <= 0xdfff ? start + 1 : start;
+  return text.slice(start > 0 && code >= 0xdc00 && code <= 0xdfff ? start + 1 : start);
 }
 
 /**
@@ -27,11 +29,39 @@ export function headAndTail(
   text: string,
   { keep, ref }: { readonly keep: number; readonly ref: string },
 ): string {
-  const head = safeEnd(text, Math.ceil(keep * 0.7));
-  const tail = safeStart(text, text.length - Math.floor(keep * 0.3));
-  if (tail <= head) return text;
-  return `${text.slice(0, head)}\n[${tail - head} of ${text.length} characters are left out here; ` +
-    `the whole result is entry ${ref}]\n${text.slice(tail)}`;
+  const head = headOf(text, Math.ceil(keep * 0.7));
+  const tail = tailOf(text, Math.floor(keep * 0.3));
+  const left = text.length - head.length - tail.length;
+  if (left <= 0) return text;
+  return `${head}\n[${left} of ${text.length} characters are left out here; ` +
+    `the whole result is entry ${ref}]\n${tail}`;
+}
+
+/** Text of an output that is to be shortened, with a note in the place of each file. */
+function textToShorten(output: ToolOutput, ref: string): string {
+  if (output.type !== "content") return outputText(output);
+  return output.value.map((part) =>
+    part.type === "text"
+      ? part.text
+      : `[file ${part.mediaType} is left out here; the whole result is entry ${ref}]`
+  ).join("\n");
+}
+
+/** A text as an output of the kind that it was made from: an error stays one. */
+function withText(output: ToolOutput, text: string): ToolOutput {
+  switch (output.type) {
+    case "error-text":
+    case "error-json":
+      return { type: "error-text", value: text };
+    case "execution-denied":
+      return { type: "execution-denied", reason: text };
+    case "text":
+    case "json":
+    case "content":
+      return { type: "text", value: text };
+    default:
+      return output satisfies never;
+  }
 }
 
 /**
@@ -40,20 +70,20 @@ export function headAndTail(
  *
  * @param output The whole output.
  * @param options The most tokens (as `measureOutput` counts them), how to count, and the reference of the original.
- * @returns The output itself where it fits.
+ * @returns The output itself where it fits. The note of what is left out takes about 40 tokens, and stays.
  */
 export function shortenOutput(
   output: ToolOutput,
   { tokens, measure, ref }: { readonly tokens: number; readonly measure: TextMeasure; readonly ref: string },
 ): ToolOutput {
-  const text = outputText(output);
-  // No token of the vocabulary is longer than 128 characters: what is longer than that allows is not counted whole.
-  if (text.length <= tokens * 128 && measureOutput(output, measure) <= tokens) return output;
-  const isError = output.type.startsWith("error");
+  // No token of the vocabulary is longer than 128 characters: what is longer than that allows is not counted.
+  if (outputText(output).length <= tokens * 128 && measureOutput(output, measure, tokens) <= tokens) {
+    return output;
+  }
+  const text = textToShorten(output, ref);
   let keep = Math.min(text.length, tokens * 4);
   for (;;) {
-    const value = headAndTail(text, { keep, ref });
-    const shown: ToolOutput = { type: isError ? "error-text" : "text", value };
+    const shown = withText(output, headAndTail(text, { keep, ref }));
     const size = measureOutput(shown, measure);
     if (size <= tokens || keep === 0) return shown;
     // Aim a little under the limit; always goes down, so this ends.

@@ -14,13 +14,14 @@ import {
 } from "../core/cut.ts";
 import { SelvageError } from "../core/errors.ts";
 import { verify } from "../core/verify.ts";
-import { checkMessages, openCalls } from "../formats/check.ts";
-import type { JsonObject, Piece } from "../formats/format.ts";
-import { type Reading, type ReadOptions, readTranscript } from "../formats/read.ts";
+import { checkMessages } from "../formats/check.ts";
+import { draftOf, type JsonObject, type Piece, settleDrafts } from "../formats/format.ts";
+import type { Reading } from "../formats/read.ts";
 import { type Repair, repairTranscript } from "../formats/repair.ts";
+import { rereadTranscript } from "../formats/reread.ts";
 import type { CallStatus } from "../ports.ts";
 import { clip, digestOf, firstSentence, LONG, renderArgs } from "./digest.ts";
-import { fitLedger, type LedgerLine, recordsPair, renderLedger } from "./ledger.ts";
+import { fitLedger, type LedgerLine, renderLedger } from "./ledger.ts";
 import { parseLedger } from "./parse_ledger.ts";
 import { shortenOutput } from "./shorten.ts";
 
@@ -166,9 +167,15 @@ function applyTrims(
   const messages = [...reading.messages];
   const flat = reading.pieces.flat();
   const trims: Trimmed[] = [];
+  const drafts = new Map<number, JsonObject>();
   for (const { record, message, tokens } of plan.trims) {
     const piece = flat[record];
     const before = reading.transcript.records[record]?.tokens ?? 0;
+    const original = messages[message];
+    if (original !== undefined && !drafts.has(message)) {
+      drafts.set(message, draftOf(original));
+      messages[message] = drafts.get(message) ?? original;
+    }
     const found = messages[message];
     if (piece === undefined || found === undefined) continue;
     // A caller's own counts may differ from ours: its limit is translated to what we count.
@@ -189,6 +196,7 @@ function applyTrims(
       tokensAfter: reading.measure(text) + 4,
     });
   }
+  settleDrafts(drafts.values());
   return { messages, trims };
 }
 
@@ -225,17 +233,22 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     throw new SelvageError(
       "bad_budget",
       `Cannot compact: found a budget of ${budget} tokens, wanted more than 0`,
+      { fields: { field: "budget" } },
     );
   }
   for (const pin of options.pinned ?? []) {
     if (!Number.isInteger(pin) || pin < 0 || pin >= input.length) {
-      throw new SelvageError("bad_pin", `Cannot pin message ${pin}: wanted 0 to ${input.length - 1}`);
+      const wanted = input.length === 0 ? "no pin, as there is no message" : `0 to ${input.length - 1}`;
+      throw new SelvageError("bad_pin", `Cannot pin message ${pin}: wanted ${wanted}`, {
+        fields: { field: "pinned", at: pin },
+      });
     }
   }
   if (options.summary !== undefined && options.summary.trim() === "") {
     throw new SelvageError(
       "summary_blank",
       "Cannot use the summary: found only white space, wanted text or no summary",
+      { fields: { field: "summary" } },
     );
   }
   const isSystem = (at: number): boolean => pieces[at]?.every((piece) => piece.kind === "system") === true;
@@ -244,6 +257,8 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   const earlier = pieces[from]?.[0]?.kind === "summary" ? parseLedger(pieces[from]?.[0]?.text ?? "") : null;
   if (earlier !== null) from++;
   const reserve = options.summaryReserve ?? summaryReserve(budget);
+  // Pins keep whole atoms; one for each is enough.
+  const pins = [...new Set((options.pinned ?? []).map((pin) => transcript.atomAt(pin)?.from ?? pin))];
   const policy: CutPolicy = {
     budget,
     reserve,
@@ -251,7 +266,7 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     ...(options.policy === undefined ? {} : { kind: options.policy }),
     ...(options.lookback === undefined ? {} : { lookback: options.lookback }),
     ...(options.lookahead === undefined ? {} : { lookahead: options.lookahead }),
-    ...(options.pinned === undefined ? {} : { pinned: options.pinned }),
+    ...(pins.length === 0 ? {} : { pinned: pins }),
   };
   const plan = selectCut(transcript, policy);
   const before = transcript.tokens;
@@ -261,7 +276,8 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     outcome: CompactedTranscript["outcome"],
     rest: Partial<Pick<CompactedTranscript, "reason" | "nearest">> = {},
   ): CompactedTranscript => {
-    const repaired = options.repair === false ? { messages: input, repairs: [] } : repairTranscript(reading);
+    const isAsItWas = options.repair === false || options.plan === true;
+    const repaired = isAsItWas ? { messages: input, repairs: [] } : repairTranscript(reading);
     return {
       outcome,
       messages: repaired.messages,
@@ -285,7 +301,7 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     );
   }
 
-  const pinned = new Set(pinnedMessages(transcript, options.pinned ?? []));
+  const pinned = new Set(pinnedMessages(transcript, pins));
   const removed = new Set(range(from, plan.at).filter((at) => !pinned.has(at) && !isSystem(at)));
   const base = (earlier?.lines ?? []).reduce(
     (most, line) => Math.max(most, line.kind === "range" ? line.to : line.seq),
@@ -300,7 +316,7 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
       `Cannot use the summary: found ${proseTokens} tokens, wanted at most ${
         Math.floor(reserve / 2)
       }, half of the reserve`,
-      { fields: { tokens: proseTokens, limit: Math.floor(reserve / 2) } },
+      { fields: { field: "summary", tokens: proseTokens, limit: Math.floor(reserve / 2) } },
     );
   }
   const keepsProse = proseTokens > 0 && proseTokens <= reserve / 2;
@@ -310,21 +326,22 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   const text = keepsProse ? `${renderLedger(ledger)}\n\n${prose}` : renderLedger(ledger);
 
   const { messages: shown, trims } = applyTrims(reading, plan);
-  const head = [
-    ...range(0, plan.at).filter(isSystem).map((at) => shown[at] ?? {}),
-    ...(ledger.length > 0 ? [format.userText(text)] : []),
-    ...range(from, plan.at).filter((at) => pinned.has(at) && !isSystem(at)).map((at) => shown[at] ?? {}),
-  ];
-  const joined = [...head, ...shown.slice(plan.at)];
+  const systems = range(0, plan.at).filter(isSystem);
+  const kept = range(from, plan.at).filter((at) => pinned.has(at) && !isSystem(at));
+  const summary = ledger.length > 0 ? [null] : [];
+  const origins = [...systems, ...summary, ...kept, ...range(plan.at, input.length)];
+  const joined = origins.map((at) => (at === null ? format.userText(text) : shown[at]) ?? {});
   const isRepaired = options.repair !== false;
-  const reread = readTranscript(joined, rereadOptions(reading, { messages: joined, moved: plan.at }));
+  const reread = rereadTranscript(reading, { messages: joined, origins });
   const { messages: made, repairs } = isRepaired
     ? repairTranscript(reread)
     : { messages: joined, repairs: [] };
-  const after = readTranscript(made, rereadOptions(reading, { messages: made }));
+  const after = rereadTranscript(reread, { messages: made });
 
-  const pins = range(from, plan.at).filter((at) => pinned.has(at) && !isSystem(at)).length;
-  const placed = { from: head.length, pinned: range(head.length - pins, head.length) };
+  const head = origins.length - (input.length - plan.at);
+  const placed = { from: head, pinned: range(head - kept.length, head) };
+  const recorded = new Set(ledger.map((line) => line.kind === "pair" ? line.ref : ""));
+  const ranges = ledger.filter((line) => line.kind === "range");
   const broken = verify({
     before: transcript,
     after: reread.transcript,
@@ -332,17 +349,14 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     ...placed,
     policy,
     minProgress: 0,
-    records: (call) => recordsPair(ledger, refs.get(call) ?? "e-1.0"),
+    records: (call) => {
+      const seq = base + (transcript.records[call]?.message ?? NaN);
+      return recorded.has(refs.get(call) ?? "none") ||
+        ranges.some((line) => line.seq <= seq && seq <= line.to);
+    },
   }).filter((rejection) => rejection.code !== "invalid").map((rejection) => rejection.code as string);
   if (isRepaired) {
-    // What is promised stays open, however the messages have moved.
-    const promised = new Set(
-      openCalls(reading).filter(({ state }) => state === "in_flight").map(({ callId }) => callId),
-    );
-    const left = checkMessages(after).filter(({ code, callId }) =>
-      code !== "missing_result" || !promised.has(callId)
-    );
-    broken.push(...left.map((violation) => violation.code));
+    broken.push(...checkMessages(after).map((violation) => violation.code));
     // C5, on what the caller gets: results that a repair added count as well.
     if (selectCut(after.transcript, { ...policy, ...placed }).kind !== "nothing") {
       broken.push("not_idempotent");
@@ -362,7 +376,7 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     tokens: { before, after: after.transcript.tokens, budget },
     ledger: pairs,
     trims,
-    repairs,
+    repairs: repairs.map((repair) => ({ ...repair, at: origins[repair.at] ?? plan.at })),
     reason: null,
     nearest: null,
   };
@@ -375,33 +389,6 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     };
   }
   return { ...result, messages: made };
-}
-
-/** Options to read what was made of a transcript: messages that are the same cost the same. */
-function rereadOptions(
-  reading: Reading,
-  { messages, moved }: { readonly messages: readonly JsonObject[]; readonly moved?: number },
-): ReadOptions {
-  const { transcript, options } = reading;
-  const { inFlight, tokens, ...rest } = options;
-  const known = new Map<JsonObject, number>();
-  if (tokens !== undefined) {
-    for (const [at, message] of reading.messages.entries()) {
-      const own = transcript.tokensBetween(at, at + 1);
-      if (own > 0) known.set(message, own);
-    }
-  }
-  const shift = messages.length - reading.messages.length;
-  const promised = inFlight?.flatMap((name) =>
-    typeof name !== "string" && moved !== undefined && name.at >= moved
-      ? [{ at: name.at + shift, call: name.call }]
-      : []
-  );
-  return {
-    ...rest,
-    ...(promised === undefined ? {} : { inFlight: promised }),
-    ...(tokens === undefined ? {} : { tokens: messages.map((message) => known.get(message)) }),
-  };
 }
 
 /** Whether what always stays is over the budget already, so that no later cut can help. */

@@ -13,31 +13,47 @@
  */
 export async function* abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void> {
   const iterator = source[Symbol.asyncIterator]();
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
-  // Looked at only in the races below; without this an abort after the last one would end the process.
-  aborted.catch(() => {});
-  let isDone = false;
+  let fail = (_: unknown): void => {};
+  const onAbort = (): void => fail(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  // Each wait has a promise of its own: a race against one for the whole stream would keep every delta until its end.
+  const unlessAborted = <R>(work: Promise<R>): Promise<R> =>
+    new Promise((resolve, reject) => {
+      fail = reject;
+      if (signal.aborted) onAbort();
+      work.then(resolve, reject);
+    });
+  let isOver = false;
+  const next = async (): Promise<IteratorResult<T>> => {
+    try {
+      const result = await iterator.next();
+      isOver = result.done === true;
+      return result;
+    } catch (error) {
+      isOver = true;
+      throw error;
+    }
+  };
   try {
     for (;;) {
-      const result = await Promise.race([iterator.next(), aborted]);
-      if (result.done === true) {
-        isDone = true;
-        return;
-      }
+      const result = await unlessAborted(next());
+      if (result.done === true) return;
       yield result.value;
     }
   } finally {
+    if (!isOver) await giveUp(iterator, unlessAborted);
     signal.removeEventListener("abort", onAbort);
-    if (!isDone) {
-      const returned = iterator.return?.(undefined);
-      // After an abort a stuck source never answers: do not wait for it.
-      if (signal.aborted) returned?.catch(() => {});
-      else await returned;
-    }
+  }
+}
+
+/** Tells a source that nobody listens any more; an abort ends the wait for its answer. */
+async function giveUp(
+  iterator: AsyncIterator<unknown>,
+  unlessAborted: <R>(work: Promise<R>) => Promise<R>,
+): Promise<void> {
+  try {
+    await unlessAborted(Promise.resolve(iterator.return?.()));
+  } catch {
+    // How a source stops changes nothing for what it has given: an answer that is whole stays so.
   }
 }

@@ -5,6 +5,9 @@
  */
 import type { Clock } from "../ports.ts";
 
+/** The longest that a timer can run; a longer one would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** Real time. Sleeping holds no timer once the signal has aborted. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -18,7 +21,7 @@ export const systemClock: Clock = {
       const timer = setTimeout(() => {
         signal?.removeEventListener("abort", onAbort);
         resolve();
-      }, ms);
+      }, Math.min(ms, LONGEST_MS));
       signal?.addEventListener("abort", onAbort, { once: true });
     });
   },

@@ -33,8 +33,8 @@ export interface CompactorOptions {
 export class Compactor {
   readonly #options: CompactorOptions;
   #flag: Flag | null;
-  /** Length of the log at the last attempt that changed nothing: it is not repeated before something is appended. */
-  #attempted = -1;
+  /** The last attempt that changed nothing: it is not repeated before something is appended, unless with more force. */
+  #failed = { length: -1, strength: -1 };
 
   /** Makes a compactor for one turn. */
   constructor(options: CompactorOptions) {
@@ -49,19 +49,18 @@ export class Compactor {
 
   /** The check after something was appended, while siblings may still run. */
   async *check(): AsyncGenerator<TurnEventBody, void> {
-    const { context, budget, policy } = this.#options;
+    const { budget, policy } = this.#options;
     const reading = await this.#read(budget.compactAt);
     yield this.#contextEvent(reading);
     if (reading.tokens <= budget.compactAt) return;
     // Policy `backward` is the theory to the letter: once deferred, wait for the turn boundary.
     if (policy === "backward" && this.isDeferred) return;
-    if (this.#attempted === context.entries.length) return;
     yield* this.#attempt({ policy, force: false, reason: "over_compact_at", resolved: "step" });
   }
 
   /** A deferral is honoured here, with any method: before `turn.finished`, or before the first call of the next turn. */
   async *honour(): AsyncGenerator<TurnEventBody, void> {
-    if (!this.isDeferred || this.#attempted === this.#options.context.entries.length) return;
+    if (!this.isDeferred) return;
     yield* this.#attempt({ policy: "full", force: false, reason: "flag", resolved: "turn" });
   }
 
@@ -73,7 +72,7 @@ export class Compactor {
   async *admit(): AsyncGenerator<TurnEventBody, boolean> {
     const { budget } = this.#options;
     if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
-    yield* this.force("over_stop_at");
+    yield* this.#force("over_stop_at");
     const reading = await this.#read(budget.stopAt);
     yield this.#contextEvent(reading);
     if (reading.tokens <= budget.stopAt) return true;
@@ -81,9 +80,21 @@ export class Compactor {
     return false;
   }
 
-  /** Compacts now, by the best legal cut there is. Says whether anything changed. */
-  async *force(reason: string): AsyncGenerator<TurnEventBody, boolean> {
-    return yield* this.#attempt({ policy: "full", force: true, reason, resolved: "step" });
+  /**
+   * Compacts because the provider found the request too long, whatever the meter said.
+   *
+   * @returns Whether anything changed.
+   */
+  async *refused(): AsyncGenerator<TurnEventBody, boolean> {
+    const { context, meter, budget } = this.#options;
+    await meter.refuse(context, budget.window - budget.maxOutput);
+    // The meter counts otherwise now, so that the same attempt may come out otherwise.
+    this.#failed = { length: -1, strength: -1 };
+    return yield* this.#force("context_length_exceeded");
+  }
+
+  #force(reason: string): AsyncGenerator<TurnEventBody, boolean> {
+    return this.#attempt({ policy: "full", force: true, reason, resolved: "step" });
   }
 
   #read(threshold: number): Promise<MeterReading> {
@@ -104,9 +115,12 @@ export class Compactor {
     },
   ): AsyncGenerator<TurnEventBody, boolean> {
     const { context, meter, budget, tools, journal } = this.#options;
+    const { length } = context.entries;
+    const strength = force ? 2 : policy === "full" ? 1 : 0;
+    if (this.#failed.length === length && this.#failed.strength >= strength) return false;
     const pinned = this.#options.pinned();
     const outcome = await compact(context, { meter, budget, policy, pinned, tools, force });
-    if (outcome.kind !== "applied") this.#attempted = context.entries.length;
+    if (outcome.kind !== "applied") this.#failed = { length, strength };
     const wasDeferred = this.isDeferred;
     switch (outcome.kind) {
       case "nothing":

@@ -8,9 +8,8 @@ import { Context, type StoredView } from "../compaction/context.ts";
 import { renderLedger } from "../compaction/ledger.ts";
 import type { Atom } from "../core/record.ts";
 import type { Entry, SessionHead } from "../ports.ts";
-import { ContextMeter, type MeterState } from "../tokens/meter.ts";
 import type { Agent } from "./agent.ts";
-import { fixedTokens, loadMeasure } from "./measures.ts";
+import { fixedTokens, loadMeasure, restoreMeter } from "./measures.ts";
 
 /** One atom of the log and how it is shown. Positions count entries. */
 export interface InspectedAtom {
@@ -63,12 +62,7 @@ export async function inspectContext(
     fixed: fixedTokens(agent),
     ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
   });
-  const stored = head.meter as { readonly model: string; readonly state: MeterState } | undefined;
-  const meter = new ContextMeter({
-    factor: agent.model.tokenFactor ?? 1,
-    fixed: fixedTokens(agent),
-    ...(stored !== undefined && stored.model === agent.model.id ? { state: stored.state } : {}),
-  });
+  const meter = restoreMeter({ agent, budget }, head.meter);
   const shortened = new Set([
     ...trims.map(([seq]) => seq),
     ...entries.flatMap((entry) => entry.kind === "result" && entry.cap !== undefined ? [entry.seq] : []),

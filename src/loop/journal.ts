@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { SelvageError } from "../core/errors.ts";
 import type { Clock, Commit, Entry, Lease, SessionKey, Store } from "../ports.ts";
 
 /** How long a lease lives without a heartbeat, in milliseconds. */
@@ -85,10 +86,18 @@ export class Journal {
 
   async #beat(): Promise<void> {
     const { store, key, lease, clock } = this.#options;
+    let renewed = clock.now();
     try {
       for (;;) {
         await clock.sleep(HEARTBEAT_MS, this.#stop.signal);
-        await store.renew(key, lease, LEASE_TTL_MS);
+        try {
+          await store.renew(key, lease, LEASE_TTL_MS);
+          renewed = clock.now();
+        } catch (error) {
+          // A store that is away for a moment costs nothing while the lease is good for another beat.
+          const isLost = error instanceof SelvageError && error.code === "lease_lost";
+          if (isLost || clock.now() + HEARTBEAT_MS >= renewed + LEASE_TTL_MS) throw error;
+        }
       }
     } catch (error) {
       if (!this.#stop.signal.aborted) this.#fail(error);

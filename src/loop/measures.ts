@@ -1,17 +1,19 @@
 /**
- * How an agent's requests are measured before a provider has billed any.
+ * How an agent's requests are measured, before a provider has billed any and afterwards.
  *
  * @module
  */
+import type { Budget } from "../compaction/budget.ts";
 import type { ToolSchema } from "../ports.ts";
 import { loadCounter, utf8Length } from "../tokens/counter.ts";
 import type { TextMeasure } from "../tokens/measure.ts";
+import { ContextMeter, type MeterState } from "../tokens/meter.ts";
 import type { Agent } from "./agent.ts";
 
 /** The exact counter as a plain function; its data is loaded when something first needs it. */
 export async function loadMeasure(): Promise<TextMeasure> {
   const counter = await loadCounter("o200k_base");
-  return (text) => counter.count(text);
+  return (text, limit) => counter.count(text, limit);
 }
 
 /** The agent's tools as a model is told about them. */
@@ -26,4 +28,42 @@ export function schemasOf(agent: Agent): readonly ToolSchema[] {
 /** Tokens of system text and schemas before any bill: JSON and prose have more than three bytes a token. */
 export function fixedTokens(agent: Agent): number {
   return Math.ceil(utf8Length((agent.system ?? "") + JSON.stringify(schemasOf(agent))) / 3);
+}
+
+/** A meter as a session's head keeps it: what was billed, and what for. */
+export interface StoredMeter {
+  readonly model: string;
+  /** Estimate for system text and tools under which the state came about. */
+  readonly fixed: number;
+  readonly state: MeterState;
+}
+
+/** What to keep of a meter. */
+export function storeMeter(agent: Agent, meter: ContextMeter): StoredMeter {
+  return { model: agent.model.id, fixed: meter.fixed, state: meter.state };
+}
+
+/**
+ * Makes the meter of an agent, from what a session's head keeps where that still holds: another model bills
+ * otherwise, and under another system text or other tools the last bill covers something else.
+ *
+ * @param agent The agent, and its thresholds.
+ * @param stored What the head keeps.
+ */
+export function restoreMeter(
+  { agent, budget }: { readonly agent: Agent; readonly budget: Budget },
+  stored: unknown,
+): ContextMeter {
+  const fixed = budget.window - budget.maxOutput - budget.usable;
+  const { model, fixed: was, state } = (stored ?? {}) as Partial<StoredMeter>;
+  const known = model !== agent.model.id
+    ? undefined
+    : was === fixed
+    ? state
+    : state && { ...state, anchor: null };
+  return new ContextMeter({
+    factor: agent.model.tokenFactor ?? 1,
+    fixed,
+    ...(known === undefined ? {} : { state: known }),
+  });
 }

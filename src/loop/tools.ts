@@ -116,6 +116,20 @@ function toOutput(value: unknown): ToolOutput {
   return { type: "json", value: JSON.parse(text) };
 }
 
+/** What was thrown, in words; anything can be thrown, also what does not turn into text. */
+function describe(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.message}` : String(error);
+  } catch {
+    return "it threw something that has no text";
+  }
+}
+
+/** Whether the model's arguments were no JSON object; adapters keep their text then. */
+function isUnparsed(input: unknown): boolean {
+  return typeof input === "object" && input !== null && Object.keys(input).join() === "unparsed_arguments";
+}
+
 /**
  * Runs one call. Whatever happens, the answer is exactly one result: unknown tools, invalid input, throws,
  * time-outs and output that is not JSON become errors, an abort becomes `aborted`.
@@ -130,6 +144,7 @@ export async function runCall(
   const { clock, signal } = options;
   const started = clock.now();
   const end = (outcome: Omit<CallOutcome, "ms">): CallOutcome => ({ ...outcome, ms: clock.now() - started });
+  if (signal.aborted) return end({ status: "aborted", output: ABORTED });
   const tool = options.tools.find((candidate) => candidate.name === call.name);
   if (tool === undefined) {
     const names = options.tools.map((candidate) => candidate.name).join(", ") || "none";
@@ -137,15 +152,19 @@ export async function runCall(
       failure(`Cannot call ${JSON.stringify(call.name)}: there is no such tool, available: ${names}`),
     );
   }
-  const input = tool.parse(call.input);
-  if (!input.ok) return end(failure(`Cannot call ${tool.name}: its input is invalid: ${input.message}`));
-  if (signal.aborted) return end({ status: "aborted", output: ABORTED });
+  // Checked before the tool's own check, which may well take an object without any argument it knows.
+  if (isUnparsed(call.input)) {
+    return end(failure(`Cannot call ${tool.name}: its arguments are not a JSON object, make the call again`));
+  }
 
   const stop = new AbortController();
   const timeoutMs = tool.timeoutMs ?? options.timeoutMs;
   const onAbort = (): void => stop.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
+    // A copy: the log holds the original, and a tool may do with its input what it likes.
+    const input = tool.parse(structuredClone(call.input));
+    if (!input.ok) return end(failure(`Cannot call ${tool.name}: its input is invalid: ${input.message}`));
     const aborted = new Promise<"aborted">((resolve) => {
       stop.signal.addEventListener("abort", () => resolve("aborted"), { once: true });
     });
@@ -157,12 +176,15 @@ export async function runCall(
     // What the tool does after its time is up is its own affair; a rejection must not end the process.
     work.catch(() => {});
     if (done === "aborted") return end({ status: "aborted", output: ABORTED });
-    if (done === "late") return end(failure(`${tool.name} did not finish in ${timeoutMs} ms`));
+    if (done === "late") {
+      const message = `${tool.name} did not finish in ${timeoutMs} ms`;
+      stop.abort(new DOMException(message, "TimeoutError"));
+      return end(failure(message));
+    }
     return end({ status: "ok", output: toOutput(done.value) });
   } catch (error) {
     if (signal.aborted) return end({ status: "aborted", output: ABORTED });
-    const message = error instanceof Error ? error.message : String(error);
-    return end(failure(`${tool.name} failed: ${message}`));
+    return end(failure(`${tool.name} failed: ${describe(error)}`));
   } finally {
     signal.removeEventListener("abort", onAbort);
     stop.abort(new SelvageError("tool_done", "The call has its result"));

@@ -9,7 +9,8 @@ import type { Entry } from "../../src/ports.ts";
 import { measureText } from "../../src/tokens/measure.ts";
 import { ContextMeter } from "../../src/tokens/meter.ts";
 import { assistant, callPart, contextOf, result, round, session, user } from "../support/entries.ts";
-import { callRefs, prose, requestProblems } from "../support/turns.ts";
+import { callRefs, requestProblems } from "../support/requests.ts";
+import { prose } from "../support/turns.ts";
 
 const measure = await loadMeasure();
 

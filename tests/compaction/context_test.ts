@@ -5,7 +5,8 @@ import { loadMeasure } from "../../src/loop/measures.ts";
 import type { Entry } from "../../src/ports.ts";
 import { boundTokens, measureOutput } from "../../src/tokens/measure.ts";
 import { assistant, callPart, contextOf, result, round, session, user } from "../support/entries.ts";
-import { prose, requestProblems } from "../support/turns.ts";
+import { requestProblems } from "../support/requests.ts";
+import { prose } from "../support/turns.ts";
 
 const measure = await loadMeasure();
 
@@ -229,6 +230,21 @@ Deno.test("Context.append() refuses an entry out of its place", async () => {
   const context = await contextOf(session([{}]));
   await assert.rejects(context.append(user(9, "x")), { name: "RangeError", message: /wanted 3/ });
   assert.equal(context.entries.length, 3);
+});
+
+Deno.test("Context.append() takes an entry whole or not at all", async () => {
+  let isAway = true;
+  const context = await Context.create(session([{}]), {
+    view: null,
+    loadMeasure: () => isAway ? Promise.reject(new Error("away")) : Promise.resolve(measure),
+  });
+  await context.append(assistant(3, [callPart("read", {})]));
+  const capped = result(4, "e3.0", prose(9_000), { cap: 300 });
+  await assert.rejects(context.append(capped), /away/);
+  assert.deepEqual([context.entries.length, context.length], [4, 4]);
+  isAway = false;
+  await context.append(capped);
+  assert.deepEqual(problems(context), []);
 });
 
 Deno.test("Context.shownOutput() tells what a model sees of a result", async () => {

@@ -36,6 +36,8 @@ Deno.test.each(
     ["query"],
     ["search_query"],
     ["sourceFile"],
+    ["file2"],
+    ["path_10"],
     ["url"],
   ],
 )("renderArgs() keeps %s to 400 characters", (name) => {
@@ -74,14 +76,26 @@ Deno.test("renderArgs() keeps paths inside nested arguments", () => {
 Deno.test("renderArgs() has an end, however large the arguments are", () => {
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`name${n}`, n]));
   const rendered = renderArgs({ input: many }, []);
-  assert.ok(rendered.length < 1_000);
-  assert.match(rendered, /"4960 more arguments"\}$/);
+  assert.ok(rendered.length < 2_500);
+  assert.match(rendered, /,"…":"\d{4} more arguments"\}$/);
+  assert.doesNotThrow(() => JSON.parse(rendered));
   const list = { items: Array.from({ length: 5_000 }, (_, n) => `item ${n}`) };
   assert.ok(renderArgs({ input: list }, []).length < 1_000);
   let deep: unknown = "end";
   for (let n = 0; n < 500; n++) deep = { deep };
   assert.ok(renderArgs({ input: { deep } }, []).length < 500);
   assert.ok(renderArgs({ input: { ["k".repeat(5_000)]: 1 } }, []).length < 300);
+  const control = "\u0001".repeat(LONG);
+  assert.ok(renderArgs({ input: { path: control, command: control, query: control } }, []).length < 2_500);
+});
+
+Deno.test("renderArgs() keeps five paths whole beside long contents, and says what of it is brief", () => {
+  const paths = Array.from({ length: 5 }, (_, n) => [`path_${n}`, prose(300, n)] as const);
+  const contents = Array.from({ length: 20 }, (_, n) => [`content_${n}`, prose(3_000, n)] as const);
+  const shown = args(Object.fromEntries([...paths, ...contents])) as Record<string, string>;
+  for (const [name, value] of paths) assert.equal(shown[name], value);
+  assert.equal(shown["content_0"], clip(prose(3_000, 0), 120));
+  assert.match(shown["…"] ?? "", /^\d+ more arguments$/);
 });
 
 Deno.test.each([[undefined], [null], ["text"], [[1, 2]], [7]])(

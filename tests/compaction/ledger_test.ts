@@ -10,31 +10,14 @@ import {
   renderLedger,
 } from "../../src/compaction/ledger.ts";
 import { shortHash } from "../../src/compaction/digest.ts";
-import type { AssistantMessage, ToolOutput } from "../../src/core/message.ts";
 import { loadMeasure } from "../../src/loop/measures.ts";
 import type { CallStatus, Entry } from "../../src/ports.ts";
 import { measureText } from "../../src/tokens/measure.ts";
+import { assistant, callPart, result, user } from "../support/entries.ts";
 import { prose, tool } from "../support/turns.ts";
 
 const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 60) };
 const measure = await loadMeasure();
-
-function user(seq: number, content: Extract<Entry, { kind: "user" }>["message"]["content"]): Entry {
-  return { kind: "user", seq, turn: "t", at: 0, message: { role: "user", content } };
-}
-
-function assistant(seq: number, content: AssistantMessage["content"]): Entry {
-  const message = { role: "assistant" as const, content };
-  return { kind: "assistant", seq, turn: "t", at: 0, step: 1, message, reason: "stop", model: "m" };
-}
-
-function result(seq: number, call: string, output: ToolOutput, status: CallStatus = "ok"): Entry {
-  return { kind: "result", seq, turn: "t", at: 0, step: 1, call, toolName: "run", status, output, ms: 1 };
-}
-
-function callPart(toolName: string, input: unknown) {
-  return { type: "tool-call" as const, toolCallId: "x", toolName, input };
-}
 
 const entries: readonly Entry[] = [
   user(0, "Fix the tests.\nAll of them."),
@@ -43,13 +26,13 @@ const entries: readonly Entry[] = [
     callPart("run", { command: "deno test" }),
     callPart("read", { path: "a.ts", note: prose(200) }),
   ]),
-  result(2, "e1.1", { type: "error-text", value: "not found" }, "error"),
+  result(2, "e1.1", { type: "error-text", value: "not found" }, { status: "error" }),
   result(3, "e1.0", { type: "json", value: { exitCode: 1, log: prose(300) } }),
   assistant(4, [{ type: "reasoning", text: "hm" }, { type: "text", text: "They fail. I stop here." }]),
   user(5, [{ type: "text", text: "Look:" }, { type: "file", mediaType: "image/png", data: "AAAA" }]),
   assistant(6, "I see."),
   assistant(7, [callPart("run", {})]),
-  result(8, "e7.0", { type: "error-text", value: "Aborted" }, "aborted"),
+  result(8, "e7.0", { type: "error-text", value: "Aborted" }, { status: "aborted" }),
   assistant(9, []),
 ];
 

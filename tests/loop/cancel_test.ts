@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import type { Script } from "../../src/models/scripted.ts";
 import type { ModelEvent } from "../../src/ports.ts";
+import { assertAccounted } from "../support/requests.ts";
 import {
-  assertAccounted,
   Bench,
   type BenchOptions,
   calls,

@@ -5,18 +5,9 @@ import assert from "node:assert/strict";
 import type { StoredView } from "../../src/compaction/context.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import type { Script, ScriptedReply } from "../../src/models/scripted.ts";
-import {
-  assertAccounted,
-  Bench,
-  type BenchOptions,
-  calls,
-  endOf,
-  eventsOf,
-  overflow,
-  prose,
-  replies,
-  tool,
-} from "../support/turns.ts";
+import { assistant, user } from "../support/entries.ts";
+import { assertAccounted, overflow } from "../support/requests.ts";
+import { Bench, type BenchOptions, calls, endOf, eventsOf, prose, replies, tool } from "../support/turns.ts";
 
 /** Texts of the length that the call asks for. */
 const tools = [tool("read", ({ n, length }) => prose(Number(length), Number(n)))];
@@ -236,7 +227,9 @@ Deno.test("parallel results share the room that is left", async () => {
     script: replies(reads(60_000, 8), { text: "Read." }),
   });
   assert.equal(endOf(events), "stop");
-  assert.equal(eventsOf(events, "tool.result").filter(({ shortened }) => shortened).length, 8);
+  const sizes = eventsOf(events, "tool.result").map(({ output }) => String(output).length);
+  assert.equal(sizes.length, 8);
+  assert.ok(Math.min(...sizes) > 0.6 * Math.max(...sizes), `found ${sizes}`);
 });
 
 Deno.test("an earlier task becomes a line of the ledger once its turn is over, a pinned one never", async () => {
@@ -317,4 +310,29 @@ Deno.test("an agent with another system text does not believe the bill of the la
   assert.deepEqual(eventsOf(events, "error"), []);
   assert.equal(endOf(events), "stop");
   assert.equal(bench.requests.every((request) => overflow(request, 16_000) === 0), true);
+});
+
+Deno.test("a compaction that is not worth it is told as rejected, and the old view stays", async () => {
+  const bench = new Bench({ window: 8_000, script: replies({ text: "Well." }) });
+  const words = (tokens: number): string => " word".repeat(tokens);
+  const key = { tenant: "local", session: "s1" };
+  const { lease } = await bench.store.acquire(key, { agent: "a", owner: "o", turn: "old", ttlMs: 1_000 });
+  await bench.store.commit(key, lease, {
+    entries: [user(0, words(100)), assistant(1, words(1_000)), user(2, words(1_530))],
+    flag: { reason: "open_call", since: 5 },
+    release: true,
+  });
+  const events = await bench.run("Go on");
+  const [told] = eventsOf(events, "compaction");
+  assert.deepEqual([told?.phase, told?.reason], ["rejected", "not_smaller"]);
+  assert.deepEqual(told?.violations?.map(({ condition }) => condition), ["progress"]);
+  assert.equal(endOf(events), "stop");
+  await bench.assertSound();
+  // The model is shown what it would have been shown without it.
+  assert.deepEqual(bench.requests[0]?.messages.map(({ content }) => String(content).length), [
+    500,
+    5_000,
+    7_650,
+    5,
+  ]);
 });

@@ -16,7 +16,10 @@ interface Rig {
   readonly lease: Lease;
 }
 
-async function rig(commit?: (commit: Commit, n: number) => Promise<void> | void): Promise<Rig> {
+async function rig(
+  commit?: (commit: Commit, n: number) => Promise<void> | void,
+  isAway: (n: number) => boolean = () => false,
+): Promise<Rig> {
   const clock = new ManualClock();
   const inner = memoryStore({ clock });
   const commits: Commit[] = [];
@@ -30,6 +33,7 @@ async function rig(commit?: (commit: Commit, n: number) => Promise<void> | void)
     }),
     renew: async (key, lease, ttlMs) => {
       renewed.push(ttlMs);
+      if (isAway(renewed.length)) throw new Error("away");
       await inner.renew(key, lease, ttlMs);
     },
   };
@@ -106,6 +110,23 @@ Deno.test("Journal tells that its lease is lost, by heartbeat", async () => {
   assert.equal((failures[0] as { code?: string }).code, "lease_lost");
   await assert.rejects(journal.flush(), { code: "lease_lost" });
   assert.deepEqual(clock.sleeping, []);
+  journal.close();
+});
+
+Deno.test("Journal does not mind a store that is away for a moment", async () => {
+  const { journal, clock, failures, store } = await rig(undefined, (n) => n < 3);
+  await clock.advance(20_000);
+  assert.deepEqual(failures, []);
+  const { lease } = (await store.read(KEY))?.head ?? {};
+  assert.ok(lease !== undefined && lease.expires > clock.now());
+  journal.close();
+});
+
+Deno.test("Journal fails when no heartbeat comes through before the lease runs out", async () => {
+  const { journal, clock, failures, renewed } = await rig(undefined, (n) => n > 2);
+  await clock.advance(30_000);
+  assert.deepEqual(failures.map(String), ["Error: away"]);
+  assert.equal(renewed.length, 5, "twice for good, and three times in vain");
   journal.close();
 });
 

@@ -53,6 +53,15 @@ Deno.test("runTurn() numbers its events from the first to the last", async () =>
   assert.equal(endOf(events), "stop");
 });
 
+Deno.test("runTurn() has given back its lease and stopped its heartbeat when it says that it has finished", async () => {
+  const bench = new Bench();
+  const events = bench.start("Go");
+  for (let next = await events.next(); next.value?.type !== "turn.finished"; next = await events.next());
+  await bench.assertSound();
+  await bench.clock.advance(60_000);
+  assert.equal((await events.next()).done, true);
+});
+
 Deno.test("runTurn() lands parallel results as they come and shows them in the order of the calls", async () => {
   const gates = [gate(), gate(), gate()];
   const started: number[] = [];

@@ -1,6 +1,5 @@
 /**
- * Turns for tests: a bench with a clock that stands still and a store in memory, and checks of what the model saw
- * and of what the log holds. The checks know the wire rules and the shape of a log, and nothing of the core.
+ * Turns for tests: a bench with a clock that stands still and a store in memory, and a check of what the log holds.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import type { Agent, TurnRequest } from "../../src/loop/agent.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { runTurn } from "../../src/loop/turn.ts";
-import { type Script, scripted, type ScriptedReply, scriptedTokens } from "../../src/models/scripted.ts";
+import { type Script, scripted, type ScriptedReply } from "../../src/models/scripted.ts";
 import type {
   Commit,
   Entry,
@@ -25,7 +24,8 @@ import type {
 } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "./clock.ts";
-import { findRefusal, type Json } from "./openai_wire_rules.ts";
+import type { Json } from "./openai_wire_rules.ts";
+import { callRefs, requestProblems } from "./requests.ts";
 
 /** The session of a bench. */
 export const KEY: SessionKey = { tenant: "local", session: "s1" };
@@ -182,6 +182,11 @@ export function eventsOf<Type extends TurnEvent["type"]>(
   return events.filter((event): event is Extract<TurnEvent, { type: Type }> => event.type === type);
 }
 
+/** Codes of the errors that a turn has told. */
+export function errorsOf(events: readonly TurnEvent[]): string[] {
+  return eventsOf(events, "error").map(({ code }) => code);
+}
+
 /** Why a turn ended. */
 export function endOf(events: readonly TurnEvent[]): string {
   const last = events.at(-1);
@@ -203,120 +208,6 @@ export function assertLog(entries: readonly Entry[]): void {
     if (entry.kind === "assistant") open = callRefs(entry);
   }
   assert.deepEqual(open, [], "the log ends with open calls");
-}
-
-/** References of the calls of an entry. */
-export function callRefs(entry: Entry): string[] {
-  if (entry.kind !== "assistant" || typeof entry.message.content === "string") return [];
-  const found = entry.message.content.filter((part) => part.type === "tool-call");
-  return found.map((_, index) => `e${entry.seq}.${index}`);
-}
-
-/** What is wrong with a request, by the rules that providers lay on it and by those of this project. */
-export function requestProblems(request: ModelRequest): string[] {
-  const problems: string[] = [];
-  const refusal = findRefusal(wireBody(request));
-  if (refusal !== null) problems.push(refusal.message);
-  if (request.messages[0]?.role !== "user") problems.push("the first message is not the user's");
-  const ids = new Set<string>();
-  let owed: string[] = [];
-  for (const [at, { role, content }] of request.messages.entries()) {
-    if (content.length === 0) problems.push(`message ${at} is empty`);
-    if (role === "tool") {
-      // All results, in the order of the calls, in the one message that follows the calls.
-      const found = content.map(({ toolCallId }) => toolCallId);
-      if (found.join() !== owed.join()) problems.push(`message ${at} answers ${found}, wanted ${owed}`);
-      owed = [];
-      continue;
-    }
-    if (owed.length > 0) problems.push(`message ${at} stands before the results of ${owed}`);
-    owed = [];
-    if (typeof content === "string") continue;
-    for (const part of content) {
-      if (part.type === "text" && part.text === "") problems.push(`message ${at} has an empty text`);
-      if (part.type !== "tool-call") continue;
-      if (ids.has(part.toolCallId)) problems.push(`message ${at} uses the id ${part.toolCallId} again`);
-      ids.add(part.toolCallId);
-      owed.push(part.toolCallId);
-    }
-  }
-  if (owed.length > 0) problems.push(`the request ends before the results of ${owed}`);
-  return problems;
-}
-
-function wireBody(request: ModelRequest): Json {
-  const messages: Json[] = request.system === "" ? [] : [{ role: "system", content: request.system }];
-  for (const message of request.messages) {
-    if (message.role === "tool") {
-      for (const { toolCallId, output } of message.content) {
-        messages.push({ role: "tool", tool_call_id: toolCallId, content: JSON.stringify(output) });
-      }
-    } else if (typeof message.content === "string") {
-      messages.push({ role: message.role, content: message.content });
-    } else {
-      const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } };
-      const texts = message.content.flatMap<Json>((part) =>
-        part.type === "text" ? [{ type: "text", text: part.text }] : part.type === "file" ? [image] : []
-      );
-      const tools = message.content.flatMap((part) =>
-        part.type !== "tool-call" ? [] : [{
-          id: part.toolCallId,
-          type: "function",
-          function: { name: part.toolName, arguments: JSON.stringify(part.input) },
-        }]
-      );
-      messages.push({
-        role: message.role,
-        content: texts.length > 0 ? texts : null,
-        ...(tools.length > 0 ? { tool_calls: tools } : {}),
-      });
-    }
-  }
-  const tools = request.tools.map(({ name, description, inputSchema }) => ({
-    type: "function",
-    function: { name, description, parameters: inputSchema },
-  }));
-  return { model: "m", messages, max_tokens: request.maxOutput, ...(tools.length > 0 ? { tools } : {}) };
-}
-
-/** Tokens by which a request and its answer pass the window, by the scripted model's own count. */
-export function overflow(request: ModelRequest, window: number): number {
-  const { system, tools, messages, maxOutput } = request;
-  return Math.max(0, scriptedTokens([system, tools, messages]) + maxOutput - window);
-}
-
-/** What a request shows of calls: references that are there raw, and how many the ledger counts. */
-export function accountOf(request: ModelRequest): { shown: string[]; lines: string[]; inRanges: number } {
-  const shown: string[] = [];
-  const lines: string[] = [];
-  let inRanges = 0;
-  for (const { role, content } of request.messages) {
-    if (role === "assistant" && typeof content !== "string") {
-      for (const part of content) {
-        if (part.type === "tool-call") shown.push(part.toolCallId.replace("_", "."));
-      }
-    }
-    if (role !== "user" || typeof content !== "string" || !content.startsWith("[selvage ledger:")) continue;
-    for (const line of content.split("\n").slice(1, -1)) {
-      const [, ref] = line.match(/^(e\d+\.\d+) /) ?? [];
-      if (ref !== undefined) lines.push(ref);
-      inRanges += Number(line.match(/^e\d+\.\.e\d+ (\d+) calls?\b/)?.[1] ?? 0);
-    }
-  }
-  return { shown, lines, inRanges };
-}
-
-/** Fails unless every call that a request does not show is in its ledger: as a line of its own, or counted. */
-export function assertAccounted(request: ModelRequest, entries: readonly Entry[]): void {
-  const { shown, lines, inRanges } = accountOf(request);
-  const seqOf = (ref: string): number => Number(ref.slice(1).split(".")[0]);
-  const last = Math.max(-1, ...[...shown, ...lines].map(seqOf));
-  if (last < 0) return assert.equal(inRanges, 0, "a range counts calls, and nothing shows which");
-  const made = entries.slice(0, last + 1).flatMap(callRefs);
-  const known = new Set([...shown, ...lines]);
-  assert.equal(known.size, shown.length + lines.length, "a call is shown and recorded, or recorded twice");
-  const rest = made.filter((ref) => !known.has(ref));
-  assert.equal(inRanges, rest.length, `the ranges count ${inRanges} calls, wanted those of ${rest}`);
 }
 
 /** Runs something while what it reports with `console.error` is collected instead of shown. */

@@ -1,0 +1,90 @@
+/**
+ * The calls of a step: which of them are run, how many at a time, and what each one comes to.
+ *
+ * @module
+ */
+import { callsOf } from "../compaction/context.ts";
+import type { AssistantEntry, Clock, Entry, FinishReason, ToolContext } from "../ports.ts";
+import type { Agent } from "./agent.ts";
+import { type CallOutcome, runCall } from "./tools.ts";
+
+/** A call of the log. */
+export type Call = ReturnType<typeof callsOf>[number];
+
+/** A call that starts, or one that has its outcome. `index` counts the calls of the step from 0. */
+export type CallProgress =
+  | { readonly kind: "started"; readonly index: number; readonly call: Call }
+  | {
+    readonly kind: "landed";
+    readonly index: number;
+    readonly call: Call;
+    readonly outcome: CallOutcome;
+    /** Calls of the step that had no outcome before this one. */
+    readonly open: number;
+  };
+
+/** What {@link runCalls} needs beside the calls. */
+export interface RunCallsOptions {
+  readonly agent: Agent;
+  /** Why the answer ended that asks for the calls. */
+  readonly reason: FinishReason;
+  readonly context: Omit<ToolContext, "signal">;
+  /** Ends the turn. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Why the calls of an answer that was cut off are not run: even arguments that can be made to parse may lack an end. */
+const NOT_RUN: Partial<Record<FinishReason, string>> = {
+  length: "Not executed: the answer was cut off at the output limit, so the arguments may be incomplete. " +
+    "Make the call again with shorter arguments",
+  "content-filter": "Not executed: the answer was cut off by the provider's content filter",
+};
+
+/**
+ * Runs the calls of a step, a bounded number at a time.
+ *
+ * @param calls The calls, in order.
+ * @param options The agent, why its answer ended, whose session it is.
+ * @returns Each call as it starts, in order, and as it lands.
+ */
+export async function* runCalls(
+  calls: readonly Call[],
+  { agent, reason, context, signal, clock }: RunCallsOptions,
+): AsyncGenerator<CallProgress, void> {
+  const run = (call: Call): Promise<CallOutcome> => {
+    const value = NOT_RUN[reason];
+    if (value !== undefined) {
+      return Promise.resolve({ status: "error", output: { type: "error-text", value }, ms: 0 });
+    }
+    const timeoutMs = agent.toolTimeoutMs ?? 60_000;
+    return runCall(call, { tools: agent.tools ?? [], context, signal, clock, timeoutMs });
+  };
+  const { toolConcurrency: limit = 8 } = agent;
+  const running = new Map<number, Promise<Extract<CallProgress, { kind: "landed" }>>>();
+  const waiting = [...calls.entries()];
+  for (let open = calls.length; open > 0; open--) {
+    // One at the least: with none running there would be nothing to wait for.
+    while (waiting.length > 0 && (running.size < limit || running.size === 0)) {
+      const [index, call] = waiting.shift() ?? [];
+      if (index === undefined || call === undefined) break;
+      yield { kind: "started", index, call };
+      running.set(index, run(call).then((outcome) => ({ kind: "landed", index, call, outcome, open: 0 })));
+    }
+    const landed = await Promise.race(running.values());
+    running.delete(landed.index);
+    yield { ...landed, open };
+  }
+}
+
+/** Calls of the log that have no result. */
+export function openCalls(
+  entries: readonly Entry[],
+): readonly { readonly entry: AssistantEntry; readonly call: Call }[] {
+  const answered = new Set(entries.flatMap((entry) => entry.kind === "result" ? [entry.call] : []));
+  return entries.flatMap((entry) =>
+    entry.kind === "assistant"
+      ? callsOf(entry).filter((call) => !answered.has(call.ref)).map((call) => ({ entry, call }))
+      : []
+  );
+}

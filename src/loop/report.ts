@@ -1,0 +1,55 @@
+/**
+ * What a turn says of results, errors and bills.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { ToolOutput } from "../core/message.ts";
+import type { ResultEntry, Usage } from "../ports.ts";
+import { outputText } from "../tokens/measure.ts";
+import type { TurnEventBody } from "./events.ts";
+
+/**
+ * A result as an event.
+ *
+ * @param entry The result as stored.
+ * @param shown Its output as the model is shown it.
+ */
+export function resultEvent(entry: ResultEntry, shown: ToolOutput): TurnEventBody {
+  return {
+    type: "tool.result",
+    step: entry.step,
+    call: Number(entry.call.slice(entry.call.indexOf(".") + 1)),
+    ref: entry.call,
+    name: entry.toolName,
+    status: entry.status,
+    output: shown.type === "json" || shown.type === "error-json" ? shown.value : outputText(shown),
+    shortened: shown !== entry.output,
+    ms: entry.ms,
+  };
+}
+
+/** An error as a client may see it: our own sentences pass, anything else is `internal`, and reported. */
+export function errorEvent(error: unknown): TurnEventBody {
+  if (error instanceof SelvageError) {
+    return {
+      type: "error",
+      code: error.code,
+      message: error.message,
+      retryable: error.fields["retryable"] === true,
+    };
+  }
+  console.error(error);
+  return { type: "error", code: "internal", message: "The turn failed inside the service", retryable: true };
+}
+
+/** Adds the bill of one call to a sum. */
+export function addUsage(sum: Usage, usage: Usage | undefined): Usage {
+  if (usage === undefined) return sum;
+  const cached = (sum.cachedTokens ?? 0) + (usage.cachedTokens ?? 0);
+  return {
+    inputTokens: sum.inputTokens + usage.inputTokens,
+    outputTokens: sum.outputTokens + usage.outputTokens,
+    ...(cached > 0 ? { cachedTokens: cached } : {}),
+  };
+}
