@@ -88,10 +88,22 @@ function render(items: readonly Item[]): Message {
   return renderResults(results);
 }
 
+/** What a {@link Context} is made with. */
+export interface ContextOptions {
+  /** The view in force, null for the log itself. */
+  readonly view: StoredView | null;
+  /** Loads the exact counter; called only when an exact count is needed. */
+  readonly loadMeasure: () => Promise<TextMeasure>;
+  /** An upper bound on tokens, without a tokenizer. Default: the bytes of a text, a flat price for files. */
+  readonly bound?: TextMeasure;
+}
+
 /** The log and the view in force. */
 export class Context implements MeterItems {
   readonly #entries: Entry[];
   readonly #loadMeasure: () => Promise<TextMeasure>;
+  /** An upper bound on tokens, without a tokenizer. */
+  readonly bound: TextMeasure;
   #view: StoredView;
   #items: Shown[] = [];
   /** What entries were last shown as, by number: what another view shows in the same way is not counted again. */
@@ -103,27 +115,27 @@ export class Context implements MeterItems {
   #transcript: Transcript | null = null;
   #measure: TextMeasure | null = null;
 
-  private constructor(entries: readonly Entry[], view: StoredView, loadMeasure: () => Promise<TextMeasure>) {
+  private constructor(
+    entries: readonly Entry[],
+    { view, loadMeasure, bound = boundTokens }: ContextOptions & { readonly view: StoredView },
+  ) {
     this.#entries = [...entries];
     this.#view = view;
     this.#loadMeasure = loadMeasure;
+    this.bound = bound;
   }
 
   /**
    * Makes a context.
    *
    * @param entries The log.
-   * @param view The view in force, null for the log itself.
-   * @param loadMeasure Loads the exact counter; called only when an exact count is needed.
+   * @param options The view in force, and how to measure.
    */
   static async create(
     entries: readonly Entry[],
-    { view, loadMeasure }: {
-      readonly view: StoredView | null;
-      readonly loadMeasure: () => Promise<TextMeasure>;
-    },
+    options: ContextOptions,
   ): Promise<Context> {
-    const context = new Context(entries, view ?? EMPTY_VIEW, loadMeasure);
+    const context = new Context(entries, { ...options, view: options.view ?? EMPTY_VIEW });
     [context.#items, context.#head] = await context.#project(context.#view);
     return context;
   }
@@ -252,7 +264,7 @@ export class Context implements MeterItems {
     const items: Shown[] = [];
     if (view.ledger.length > 0) {
       const text = renderLedger(view.ledger);
-      const bound = measureText(text, boundTokens);
+      const bound = measureText(text, this.bound);
       items.push({ item: { kind: "summary", text }, limit: null, bound, records: null });
     }
     const shown = viewMessages(view, this.#entries.length);
@@ -276,7 +288,7 @@ export class Context implements MeterItems {
       ? shortenOutput(entry.output, { tokens: limit, measure: await this.measure(), ref: entry.call })
       : null;
     const item: Item = { kind: "entry", entry, shown };
-    const made: Shown = { item, limit, bound: sum(recordsOf(item, boundTokens)), records: null };
+    const made: Shown = { item, limit, bound: sum(recordsOf(item, this.bound)), records: null };
     this.#known.set(entry.seq, made);
     return made;
   }

@@ -7,7 +7,7 @@ import type { Budget } from "../compaction/budget.ts";
 import type { Context } from "../compaction/context.ts";
 import { TRIM_FLOOR } from "../core/cut.ts";
 import type { ToolOutput } from "../core/message.ts";
-import { boundTokens, measureOutput } from "../tokens/measure.ts";
+import { measureOutput } from "../tokens/measure.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
 
 /** What {@link capOf} looks at. */
@@ -32,7 +32,7 @@ export async function capOf(
   const share = (used: number): number =>
     Math.floor(Math.min(maxResult, Math.max(0, stopAt - used) / open) / meter.factor);
   // From the cheap to the exact: most outputs are small, and need no tokenizer.
-  const bound = measureOutput(output, boundTokens);
+  const bound = measureOutput(output, context.bound);
   if (bound <= share((await meter.read(context, stopAt)).tokens)) return null;
   const limit = Math.max(TRIM_FLOOR, share(await meter.estimate(context)));
   if (bound <= limit || measureOutput(output, await context.measure(), limit) <= limit) return null;

@@ -32,6 +32,7 @@ export interface CompactorOptions {
 /** Checks thresholds, compacts, and keeps the flag. */
 export class Compactor {
   readonly #options: CompactorOptions;
+  #budget: Budget;
   #flag: Flag | null;
   /** The last attempt that changed nothing: it is not repeated before something is appended, unless with more force. */
   #failed = { length: -1, strength: -1 };
@@ -39,7 +40,13 @@ export class Compactor {
   /** Makes a compactor for one turn. */
   constructor(options: CompactorOptions) {
     this.#options = options;
+    this.#budget = options.budget;
     this.#flag = options.flag;
+  }
+
+  /** Puts other thresholds in force. */
+  use(budget: Budget): void {
+    this.#budget = budget;
   }
 
   /** Whether a compaction is due that found no legal cut. */
@@ -49,7 +56,8 @@ export class Compactor {
 
   /** The check after something was appended, while siblings may still run. */
   async *check(): AsyncGenerator<TurnEventBody, void> {
-    const { budget, policy } = this.#options;
+    const { policy } = this.#options;
+    const budget = this.#budget;
     const reading = await this.#read(budget.compactAt);
     yield this.#contextEvent(reading);
     if (reading.tokens <= budget.compactAt) return;
@@ -70,7 +78,7 @@ export class Compactor {
    * @returns Whether the model may be called.
    */
   async *admit(): AsyncGenerator<TurnEventBody, boolean> {
-    const { budget } = this.#options;
+    const budget = this.#budget;
     if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
     yield* this.#force("over_stop_at");
     const reading = await this.#read(budget.stopAt);
@@ -86,7 +94,8 @@ export class Compactor {
    * @returns Whether anything changed.
    */
   async *refused(): AsyncGenerator<TurnEventBody, boolean> {
-    const { context, meter, budget } = this.#options;
+    const { context, meter } = this.#options;
+    const budget = this.#budget;
     await meter.refuse(context, budget.window - budget.maxOutput);
     // The meter counts otherwise now, so that the same attempt may come out otherwise.
     this.#failed = { length: -1, strength: -1 };
@@ -102,7 +111,7 @@ export class Compactor {
   }
 
   #contextEvent({ tokens, tier }: MeterReading): TurnEventBody {
-    const { window, compactAt, stopAt } = this.#options.budget;
+    const { window, compactAt, stopAt } = this.#budget;
     return { type: "context", tokens, tier, window, compactAt, stopAt };
   }
 
@@ -114,7 +123,8 @@ export class Compactor {
       readonly resolved: "step" | "turn";
     },
   ): AsyncGenerator<TurnEventBody, boolean> {
-    const { context, meter, budget, tools, journal } = this.#options;
+    const { context, meter, tools, journal } = this.#options;
+    const budget = this.#budget;
     const { length } = context.entries;
     const strength = force ? 2 : policy === "full" ? 1 : 0;
     if (this.#failed.length === length && this.#failed.strength >= strength) return false;

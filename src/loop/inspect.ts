@@ -3,13 +3,12 @@
  *
  * @module
  */
-import { computeBudget } from "../compaction/budget.ts";
 import { Context, type StoredView } from "../compaction/context.ts";
 import { renderLedger } from "../compaction/ledger.ts";
 import type { Atom } from "../core/record.ts";
 import type { Entry, SessionHead } from "../ports.ts";
 import type { Agent } from "./agent.ts";
-import { fixedTokens, loadMeasure, restoreMeter } from "./measures.ts";
+import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
 
 /** One atom of the log and how it is shown. Positions count entries. */
 export interface InspectedAtom {
@@ -55,13 +54,11 @@ export async function inspectContext(
     readonly view: StoredView | null;
   },
 ): Promise<InspectedContext> {
-  const context = await Context.create(entries, { view, loadMeasure });
-  const log = await (await Context.create(entries, { view: null, loadMeasure })).transcript();
+  const measures = measuresOf(agent);
+  const context = await Context.create(entries, { view, ...measures });
+  const log = await (await Context.create(entries, { view: null, ...measures })).transcript();
   const { cut, pinned, ledger, version, trims } = context.view;
-  const budget = computeBudget(agent.model, {
-    fixed: fixedTokens(agent),
-    ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
-  });
+  const budget = budgetOf(agent, head.meter);
   const meter = restoreMeter({ agent, budget }, head.meter);
   const shortened = new Set([
     ...trims.map(([seq]) => seq),
@@ -73,7 +70,7 @@ export async function inspectContext(
     if (atom.from >= cut) return has(atom, shortened) ? "shortened" : "raw";
     return has(atom, pinned) ? "pinned" : "summarised";
   };
-  const measure = await loadMeasure();
+  const measure = await measures.loadMeasure();
   const text = renderLedger(ledger);
   return {
     view: version,

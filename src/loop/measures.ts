@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Budget } from "../compaction/budget.ts";
+import { type Budget, computeBudget } from "../compaction/budget.ts";
 import type { ToolSchema } from "../ports.ts";
 import { loadCounter, utf8Length } from "../tokens/counter.ts";
-import type { TextMeasure } from "../tokens/measure.ts";
+import { boundTokens, type TextMeasure, withMedia } from "../tokens/measure.ts";
 import { ContextMeter, type MeterState } from "../tokens/meter.ts";
 import type { Agent } from "./agent.ts";
 
@@ -14,6 +14,20 @@ import type { Agent } from "./agent.ts";
 export async function loadMeasure(): Promise<TextMeasure> {
   const counter = await loadCounter("o200k_base");
   return (text, limit) => counter.count(text, limit);
+}
+
+/** How an agent's messages are measured: a cheap upper bound, and the exact count once its data is loaded. */
+export interface Measures {
+  readonly bound: TextMeasure;
+  readonly loadMeasure: () => Promise<TextMeasure>;
+}
+
+/** The measures for a model's provider. */
+export function measuresOf({ model: { media = "unknown" } }: Agent): Measures {
+  return {
+    bound: withMedia(boundTokens, media),
+    loadMeasure: async () => withMedia(await loadMeasure(), media),
+  };
 }
 
 /** The agent's tools as a model is told about them. */
@@ -36,11 +50,36 @@ export interface StoredMeter {
   /** Estimate for system text and tools under which the state came about. */
   readonly fixed: number;
   readonly state: MeterState;
+  /** A window smaller than the model claims, as its provider has named it. */
+  readonly window?: number;
 }
 
-/** What to keep of a meter. */
-export function storeMeter(agent: Agent, meter: ContextMeter): StoredMeter {
-  return { model: agent.model.id, fixed: meter.fixed, state: meter.state };
+/** What to keep of a meter, and of what a provider said about the window. */
+export function storeMeter(
+  { model }: Agent,
+  { meter, budget: { window } }: { readonly meter: ContextMeter; readonly budget: Budget },
+): StoredMeter {
+  const learned = window < model.window ? { window } : {};
+  return { model: model.id, fixed: meter.fixed, state: meter.state, ...learned };
+}
+
+/**
+ * The thresholds of an agent in a session: under its model's window, or under the smaller one that the provider
+ * has named there.
+ *
+ * @param agent The agent.
+ * @param stored What the session's head keeps of the meter.
+ * @throws SelvageError `bad_budget`.
+ */
+export function budgetOf(agent: Agent, stored?: unknown): Budget {
+  const { model, window = Infinity } = (stored ?? {}) as Partial<StoredMeter>;
+  return computeBudget({
+    window: Math.min(agent.model.window, model === agent.model.id ? window : Infinity),
+    maxOutput: agent.model.maxOutput,
+  }, {
+    fixed: fixedTokens(agent),
+    ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
+  });
 }
 
 /**

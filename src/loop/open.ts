@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { type Budget, computeBudget } from "../compaction/budget.ts";
+import type { Budget } from "../compaction/budget.ts";
 import { Context, type StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState } from "../ports.ts";
-import { boundTokens, measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
+import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
 import type { TurnPorts, TurnRequest } from "./agent.ts";
 import { systemClock } from "./clock.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
-import { fixedTokens, loadMeasure, restoreMeter } from "./measures.ts";
+import { budgetOf, type Measures, measuresOf, restoreMeter } from "./measures.ts";
 
 /** What a turn starts with. */
 export interface OpenedTurn {
@@ -42,10 +42,7 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   const { agent, input } = request;
   const clock = ports.clock ?? systemClock;
   const id = ports.newId?.() ?? `t_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`;
-  const budget = computeBudget(agent.model, {
-    fixed: fixedTokens(agent),
-    ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
-  });
+  const first = budgetOf(agent);
   if (isEmptyInput(input)) {
     throw new SelvageError(
       "input_empty",
@@ -53,7 +50,8 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
     );
   }
   const factor = agent.model.tokenFactor ?? 1;
-  await requireRoom([input], { limit: budget.maxInput, factor });
+  const measures = measuresOf(agent);
+  await requireRoom([input], { limit: first.maxInput, factor, measures });
   const key: SessionKey = {
     tenant: request.tenant ?? "local",
     ...(request.user === undefined ? {} : { user: request.user }),
@@ -62,8 +60,9 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   request.signal?.throwIfAborted();
   const { head, lease, entries, view } = await acquire(request, { ports, clock, key, turn: id });
   try {
-    await requireRoom([...pinnedInputs(entries), input], { limit: budget.maxInput, factor });
-    const context = await Context.create(entries, { view: view as StoredView | null, loadMeasure });
+    const budget = budgetOf(agent, head.meter);
+    await requireRoom([...pinnedInputs(entries), input], { limit: budget.maxInput, factor, measures });
+    const context = await Context.create(entries, { view: view as StoredView | null, ...measures });
     const meter = restoreMeter({ agent, budget }, head.meter);
     return { id, clock, key, head, lease, context, meter, budget };
   } catch (error) {
@@ -92,12 +91,16 @@ function pinnedInputs(entries: readonly Entry[]): readonly Input[] {
 /** Refuses messages for which no compaction could make room: stored, they would brick the session. */
 async function requireRoom(
   inputs: readonly Input[],
-  { limit, factor }: { readonly limit: number; readonly factor: number },
+  { limit, factor, measures }: {
+    readonly limit: number;
+    readonly factor: number;
+    readonly measures: Measures;
+  },
 ): Promise<void> {
   const count = (measure: TextMeasure): number =>
     Math.ceil(factor * inputs.reduce((total, input) => total + inputTokens(input, measure), 0));
-  if (count(boundTokens) <= limit) return;
-  const tokens = count(await loadMeasure());
+  if (count(measures.bound) <= limit) return;
+  const tokens = count(await measures.loadMeasure());
   if (tokens <= limit) return;
   const pinned = inputs.length === 1 ? "" : `, the ${inputs.length - 1} pinned before it included`;
   throw new SelvageError(

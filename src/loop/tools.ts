@@ -172,9 +172,8 @@ export async function runCall(
     const work = (async () => ({
       value: await tool.execute(input.value, { ...options.context, signal: stop.signal }),
     }))();
+    // What the tool does after its time is up is its own affair: the race has taken its rejection, too.
     const done = await Promise.race([work, late, aborted]);
-    // What the tool does after its time is up is its own affair; a rejection must not end the process.
-    work.catch(() => {});
     if (done === "aborted") return end({ status: "aborted", output: ABORTED });
     if (done === "late") {
       const message = `${tool.name} did not finish in ${timeoutMs} ms`;

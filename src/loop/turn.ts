@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Budget } from "../compaction/budget.ts";
 import { callsOf } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantEntry, Entry, FinishReason, ModelRequest, ResultEntry, Usage } from "../ports.ts";
@@ -13,7 +14,7 @@ import { capOf } from "./cap.ts";
 import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { Journal } from "./journal.ts";
-import { schemasOf, storeMeter } from "./measures.ts";
+import { budgetOf, schemasOf, storeMeter } from "./measures.ts";
 import { type OpenedTurn, openTurn } from "./open.ts";
 import { addUsage, errorEvent, resultEvent } from "./report.ts";
 import { ABORTED } from "./tools.ts";
@@ -68,6 +69,7 @@ class Turn {
   readonly #onAbort: () => void;
   /** Number of the entry that holds this turn's input. */
   readonly #task: number;
+  #budget: Budget;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   #steps = 0;
   #isEnded = false;
@@ -92,6 +94,7 @@ class Turn {
     this.id = opened.id;
     this.#request = request;
     this.#opened = opened;
+    this.#budget = budget;
     this.#task = context.entries.length + openCalls(context.entries).length;
     this.#journal = new Journal({
       store: ports.store,
@@ -229,14 +232,28 @@ class Turn {
       } catch (error) {
         const isTooLong = error instanceof SelvageError && error.code === "context_length_exceeded";
         if (!isTooLong || !isSilent || !isFirst) throw error;
+        this.#learnWindow(error.fields["window"]);
         if (!(yield* this.#compactor.refused())) throw error;
       }
     }
   }
 
+  /** A provider that names a smaller window than its model claims is believed, for the rest of the session. */
+  #learnWindow(window: unknown): void {
+    if (typeof window !== "number" || !(window > 0 && window < this.#budget.window)) return;
+    const { agent } = this.#request;
+    try {
+      this.#budget = budgetOf(agent, { model: agent.model.id, window });
+      this.#compactor.use(this.#budget);
+    } catch {
+      // A window too small to work in at all: the forced compaction is tried under the old thresholds.
+    }
+  }
+
   #modelRequest(): ModelRequest {
     const { agent } = this.#request;
-    const { context, budget } = this.#opened;
+    const { context } = this.#opened;
+    const budget = this.#budget;
     return {
       system: agent.system ?? "",
       messages: context.messages(),
@@ -251,7 +268,7 @@ class Turn {
     { calls, reason }: { readonly calls: readonly Call[]; readonly reason: FinishReason },
   ): AsyncGenerator<TurnEventBody, void> {
     const { agent, tenant = "local", user, session } = this.#request;
-    const { context, meter, budget, clock } = this.#opened;
+    const { context, meter, clock } = this.#opened;
     const progress = runCalls(calls, {
       agent,
       reason,
@@ -265,7 +282,7 @@ class Turn {
         yield { type: "tool.call", step, call: index, ref, name, input };
         continue;
       }
-      const cap = await capOf(made.outcome.output, { open: made.open, context, meter, budget });
+      const cap = await capOf(made.outcome.output, { open: made.open, context, meter, budget: this.#budget });
       const entry: ResultEntry = {
         kind: "result",
         ...this.#place(),
@@ -313,7 +330,7 @@ class Turn {
   }
 
   #flush(release = false): Promise<void> {
-    const meter = storeMeter(this.#request.agent, this.#opened.meter);
+    const meter = storeMeter(this.#request.agent, { meter: this.#opened.meter, budget: this.#budget });
     this.#journal.change({ meter, ...(release ? { release } : {}) });
     return this.#journal.flush();
   }

@@ -1,17 +1,29 @@
 /**
- * What a message costs: an upper bound without a tokenizer, and the exact count with one. Media have a flat
- * price; their base64 is never tokenized.
+ * What a message costs: an upper bound without a tokenizer, and the exact count with one. Files have a price of
+ * their own; their base64 is never tokenized.
  *
  * @module
  */
-import type { Message, ToolOutput } from "../core/message.ts";
+import type { FilePart, Message, ToolOutput } from "../core/message.ts";
 import { utf8Length } from "./counter.ts";
+import { fileTokens } from "./media.ts";
+import type { MediaFamily } from "./models.ts";
 
 /**
  * Counts the tokens of a text; an upper bound or the exact number. With a limit it may stop as soon as the count
  * is greater, and then gives some number greater than the limit.
  */
-export type TextMeasure = (text: string, limit?: number) => number;
+export interface TextMeasure {
+  (text: string, limit?: number): number;
+  /** Price of a file that stands beside texts. Default {@link FILE_TOKENS} each. */
+  readonly file?: (file: FilePart) => number;
+}
+
+/** A measure that also knows how a provider prices images. */
+export function withMedia(measure: TextMeasure, media: MediaFamily): TextMeasure {
+  const priced = (text: string, limit?: number): number => measure(text, limit);
+  return Object.assign(priced, { file: (file: FilePart) => fileTokens(file, media) });
+}
 
 /** Tokens that a message takes beside its text. */
 export const MESSAGE_OVERHEAD = 4;
@@ -58,7 +70,7 @@ export function measurePart(part: Part, measure: TextMeasure): number {
     case "reasoning":
       return measure(part.text);
     case "file":
-      return FILE_TOKENS;
+      return measure.file?.(part) ?? FILE_TOKENS;
     case "tool-call":
       return measure(part.toolName) + measure(JSON.stringify(part.input) ?? "") + PAIR_OVERHEAD;
     case "tool-result":
@@ -76,8 +88,9 @@ export function measurePart(part: Part, measure: TextMeasure): number {
  * @param limit Where it is of no more interest how many there are: see {@link TextMeasure}.
  */
 export function measureOutput(output: ToolOutput, measure: TextMeasure, limit?: number): number {
-  const files = output.type === "content" ? output.value.filter((part) => part.type === "file").length : 0;
-  const rest = files * FILE_TOKENS + MESSAGE_OVERHEAD;
+  const parts = output.type === "content" ? output.value : [];
+  const files = parts.map((part) => part.type === "file" ? measurePart(part, measure) : 0);
+  const rest = files.reduce((sum, tokens) => sum + tokens, MESSAGE_OVERHEAD);
   return measure(outputText(output), limit === undefined ? undefined : limit - rest) + rest;
 }
 

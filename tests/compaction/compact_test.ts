@@ -77,6 +77,27 @@ Deno.test("compact() shortens kept results where no cut comes near", async () =>
   assert.deepEqual(await compact(context, optionsOf()), { kind: "nothing" });
 });
 
+Deno.test("compact() shows a result shortened for as long as it is kept", async () => {
+  // Seven results at the floor are still over the target, so that the next round is shortened as well.
+  const context = await contextOf(
+    session([{ length: 900 }, { count: 7, length: 2_000 }, { length: 3_000 }]),
+  );
+  const first = await compact(context, optionsOf());
+  assert.ok(first.kind === "applied" && first.method === "trim", JSON.stringify(first));
+  const last = context.entries.length - 1;
+  const trims = new Map(context.view.trims);
+  assert.ok((trims.get(last) ?? Infinity) < 500 && trims.size === 8);
+  const shown = JSON.stringify(context.messages().at(-1));
+  for (let n = 0; n < 3; n++) {
+    for (const entry of round(context.entries.length, { length: 1_200 })) await context.append(entry);
+  }
+  const second = await compact(context, optionsOf());
+  assert.ok(second.kind === "applied" && second.cut === last - 1, JSON.stringify(second));
+  assert.deepEqual(context.view.trims, [[last, trims.get(last)]]);
+  assert.ok(context.messages().some((message) => JSON.stringify(message) === shown));
+  await assertSound(context, [0]);
+});
+
 Deno.test("compact() goes forward where the atom at its target is wide and holds nothing to shorten", async () => {
   const wide = assistant(1, prose(11_000));
   const context = await contextOf([user(0, "Go"), wide, user(2, "And?"), assistant(3, "Well.")]);

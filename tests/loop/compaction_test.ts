@@ -62,6 +62,18 @@ Deno.test("a long turn is compacted on its way, at cuts that only go forward", a
   assert.equal((await bench.state()).head.flag, undefined);
 });
 
+Deno.test("a target near the threshold leaves each compaction enough to save", async () => {
+  const compaction = { compactTo: 0.58, compactAt: 0.65 };
+  const { events } = await soundly({
+    window: 8_000,
+    script: replies(...times(48, () => reads(700))),
+    agent: { compaction },
+  });
+  const phases = eventsOf(events, "compaction").map(({ phase }) => phase);
+  assert.ok(phases.length > 3);
+  assert.deepEqual([...new Set(phases)], ["applied"]);
+});
+
 Deno.test("a deferral behind open calls is resolved in its turn, when the last of them has landed", async () => {
   const { events } = await soundly({
     window: 8_000,
