@@ -103,6 +103,7 @@ export function restoreMeter(
   return new ContextMeter({
     factor: agent.model.tokenFactor ?? 1,
     fixed,
+    window: budget.window,
     ...(known === undefined ? {} : { state: known }),
   });
 }

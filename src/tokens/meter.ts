@@ -38,6 +38,8 @@ export interface MeterOptions {
   readonly factor: number;
   /** Estimate for system text and tool schemas, in the provider's tokens. */
   readonly fixed: number;
+  /** Tokens that one request can have. A bill over it is a sum over several requests, and not believed. */
+  readonly window?: number;
   readonly state?: MeterState;
 }
 
@@ -53,6 +55,7 @@ function plausible(factor: number): number {
 export class ContextMeter {
   /** Tokens that are there before any message, in the provider's tokens. */
   readonly fixed: number;
+  readonly #window: number;
   #state: MeterState;
   /** The bill that the factor was learned from last: asked again, it has nothing to add. */
   #learned: MeterState["anchor"] = null;
@@ -64,6 +67,7 @@ export class ContextMeter {
    */
   constructor(options: MeterOptions) {
     this.fixed = options.fixed;
+    this.#window = options.window ?? Infinity;
     this.#state = options.state ?? { anchor: null, factor: options.factor };
   }
 
@@ -87,7 +91,7 @@ export class ContextMeter {
     usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined,
     covered: number,
   ): void {
-    if (usage === undefined || !(usage.inputTokens > 0)) return;
+    if (usage === undefined || !(usage.inputTokens > 0) || usage.inputTokens > this.#window) return;
     const tokens = usage.inputTokens + Math.max(0, usage.outputTokens || 0);
     if (!Number.isFinite(tokens)) return;
     this.#state = { ...this.#state, anchor: { tokens, covered } };

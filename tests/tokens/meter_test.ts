@@ -167,3 +167,12 @@ Deno.test("ContextMeter.refuse() learns from a request that the provider found t
   await meter.refuse(itemsOf(), 9_000);
   assert.equal(meter.factor, 4);
 });
+
+Deno.test("ContextMeter.anchor() does not believe a bill over the window: it sums up several requests", async () => {
+  const meter = new ContextMeter({ factor: 1, fixed: 1_000, window: 200_000 });
+  const items = itemsOf(500);
+  meter.anchor({ inputTokens: 5_000_000, outputTokens: 900 }, 1);
+  assert.equal(await meter.estimate(items), 1_500);
+  meter.anchor({ inputTokens: 199_000, outputTokens: 900 }, 1);
+  assert.equal(await meter.estimate(items), 199_900);
+});
