@@ -75,7 +75,8 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
     }),
   ) as Config;
   const { SELVAGE_COMPACT_TO: to, SELVAGE_COMPACT_AT: at, SELVAGE_STOP_AT: stop } = config;
-  if (!(to < at)) fail("SELVAGE_COMPACT_TO", String(to), `less than SELVAGE_COMPACT_AT (${at})`);
+  // Closer together no compaction could save the tenth that makes it worth while.
+  if (!(to <= 0.9 * at)) fail("SELVAGE_COMPACT_TO", String(to), `at most 0.9 of SELVAGE_COMPACT_AT (${at})`);
   if (!(at < stop)) fail("SELVAGE_COMPACT_AT", String(at), `less than SELVAGE_STOP_AT (${stop})`);
   if (
     config.SELVAGE_MODEL !== "scripted" && config.OPENAI_API_KEY === undefined &&

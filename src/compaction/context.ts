@@ -1,6 +1,7 @@
 /**
  * The context: a session's log together with the view in force, as items that can be counted, parsed and
  * rendered. It only grows by `append`, and changes otherwise only by `apply`.
+ * Over 300 lines, since counting, parsing and rendering must agree on one list of items.
  *
  * @module
  */

@@ -27,7 +27,7 @@ function parseJson(text: string): unknown {
 
 /** `read_file {"path":"a"} -> ok: "text"`: the last place at which both halves are JSON divides them. */
 function parsePair(seq: number, ref: string, rest: string): LedgerLine | null {
-  const label = rest.match(/^("(?:[^"\\]|\\.)*"|\S+) /)?.[1];
+  const label = rest.match(/^("(?:[^"\\]|\\.){0,1000}"|\S+) /)?.[1];
   if (label === undefined) return null;
   const tool = label.startsWith('"') ? parseJson(label) : label;
   const body = rest.slice(label.length + 1);
@@ -44,34 +44,33 @@ function parsePair(seq: number, ref: string, rest: string): LedgerLine | null {
   return null;
 }
 
+/** `read_file 6 ok`; a name that is none is a JSON string, and may hold whatever stands between items. */
+const ITEM = /^("(?:[^"\\]|\\.){0,1000}"|[^\s"]+) (\d+) (\w+)(, |; |$)/;
+
 /** `30 calls: read_file 6 ok, run 1 error; 1 user message; 2 answers` */
-function parseRange(seq: number, to: number, rest: string): LedgerLine | null {
-  const [counts = "", ...others] = rest.split("; ");
-  const head = counts.match(/^\d+ calls?(?:: (.*))?$/s);
+function parseRange(seq: number, to: number, text: string): LedgerLine | null {
+  const head = text.match(/^\d+ calls?(: |; |$)/);
   if (head === null) return null;
-  const calls: Record<string, Partial<Record<CallStatus, number>>> = Object.create(null);
-  for (const item of head[1] === undefined ? [] : head[1].split(", ")) {
-    const found = item.match(/^(.+) (\d+) (\w+)$/);
-    const status = found?.[3] ?? "";
-    if (found === null || !STATUSES.includes(status)) return null;
-    const label = found[1] ?? "";
+  let rest = text.slice(head[0].length);
+  const calls = new Map<string, Partial<Record<CallStatus, number>>>();
+  for (let behind = head[1] === ": " ? ", " : ""; behind === ", ";) {
+    const [item = "", label = "", times, status = "", next = ""] = rest.match(ITEM) ?? [];
     const tool = label.startsWith('"') ? parseJson(label) : label;
-    if (typeof tool !== "string") return null;
-    calls[tool] = { ...calls[tool], [status]: Number(found[2]) };
+    if (typeof tool !== "string" || !STATUSES.includes(status)) return null;
+    calls.set(tool, { ...calls.get(tool), [status]: Number(times) });
+    rest = rest.slice(item.length);
+    behind = next;
   }
-  const numberOf = (noun: string): number =>
-    Number(
-      others.map((text) => text.match(new RegExp(`^(\\d+) ${noun}s?$`))?.[1]).find((n) => n !== undefined) ??
-        0,
-    );
-  const range: RangeCalls = Object.fromEntries(Object.entries(calls));
+  const counts = rest.match(/^(?:(\d+) user messages?)?(?:(?:^|; )(\d+) answers?)?$/);
+  if (counts === null) return null;
+  const range: RangeCalls = Object.fromEntries(calls);
   return {
     kind: "range",
     seq,
     to,
     calls: range,
-    users: numberOf("user message"),
-    answers: numberOf("answer"),
+    users: Number(counts[1] ?? 0),
+    answers: Number(counts[2] ?? 0),
   };
 }
 

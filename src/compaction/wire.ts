@@ -333,10 +333,10 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   const joined = origins.map((at) => (at === null ? format.userText(text) : shown[at]) ?? {});
   const isRepaired = options.repair !== false;
   const reread = rereadTranscript(reading, { messages: joined, origins });
-  const { messages: made, repairs } = isRepaired
+  const { calls, messages: made, repairs } = isRepaired
     ? repairTranscript(reread)
-    : { messages: joined, repairs: [] };
-  const after = rereadTranscript(reread, { messages: made });
+    : { calls: undefined, messages: joined, repairs: [] };
+  const after = rereadTranscript(reread, { messages: made, ...(calls === undefined ? {} : { calls }) });
 
   const head = origins.length - (input.length - plan.at);
   const placed = { from: head, pinned: range(head - kept.length, head) };

@@ -1,5 +1,6 @@
 /**
- * The turn: the only place where the loop lives. An async generator of events; every protocol encodes it.
+ * The turn: the only place where the loop lives. An async generator of events; every protocol encodes it. It is
+ * over 300 lines long because every way out of a turn must close calls and give back the lease in one place.
  *
  * @module
  */

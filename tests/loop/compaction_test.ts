@@ -66,7 +66,7 @@ Deno.test("a target near the threshold leaves each compaction enough to save", a
   const compaction = { compactTo: 0.58, compactAt: 0.65 };
   const { events } = await soundly({
     window: 8_000,
-    script: replies(...times(48, () => reads(700))),
+    script: replies(...times(48, () => reads(2_000))),
     agent: { compaction },
   });
   const phases = eventsOf(events, "compaction").map(({ phase }) => phase);
@@ -313,15 +313,15 @@ Deno.test("an agent with another system text does not believe the bill of the la
   const bench = new Bench({
     tools,
     window: 16_000,
-    script: replies(...times(4, () => reads(2_000)), { text: "Read." }),
+    script: replies(...times(15, () => reads(2_000)), { text: "Read." }),
   });
   await bench.run("Go");
-  // 9,000 tokens more that no anchor knows of: the next request would not fit without a compaction.
-  const agent = { ...bench.agent, system: prose(34_000) };
+  // 7,500 tokens more that no bill knows of: without a compaction the next request would not fit.
+  const agent = { ...bench.agent, system: prose(30_000) };
   const events = await bench.run("Go on", { agent });
-  assert.deepEqual(eventsOf(events, "error"), []);
   assert.equal(endOf(events), "stop");
-  assert.equal(bench.requests.every((request) => overflow(request, 16_000) === 0), true);
+  const reasons = compactions(events);
+  assert.ok(reasons.length > 0 && !reasons.join().includes("context_length_exceeded"), reasons.join());
 });
 
 Deno.test("a compaction that is not worth it is told as rejected, and the old view stays", async () => {

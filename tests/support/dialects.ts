@@ -88,7 +88,10 @@ export function openaiFaults(messages: readonly Json[], options: JudgeOptions = 
         }
       }
       open = new Set(calls.map(({ id }) => id));
-      if (calls.length === 0 && (content === null || content === undefined)) faults.push(`${at}: no content`);
+      const isSaid = typeof message["refusal"] === "string" || isJson(message["audio"]);
+      if (calls.length === 0 && (content === null || content === undefined) && !isSaid) {
+        faults.push(`${at}: no content`);
+      }
     } else if (role !== "user" && role !== "system" && role !== "developer") {
       faults.push(`${at}: the role ${role}`);
     } else if (typeof content !== "string" && list(content).length === 0) faults.push(`${at}: no content`);
@@ -137,7 +140,7 @@ export function anthropicFaults(messages: readonly Json[], options: JudgeOptions
   for (const [index, { at, role, blocks }] of turns.entries()) {
     const calls = clientCalls(blocks);
     if (calls.length > 0 && role !== "assistant") faults.push(`${at}: calls that are not the assistant's`);
-    faults.push(...idFaults(blocks.filter(isCall).map(({ id }) => id), at, { seen, options }));
+    faults.push(...idFaults(calls.map(({ id }) => id), at, { seen, options }));
     for (const call of calls) {
       if (isBlank(call["name"])) faults.push(`${at}: a call without a name`);
       if (options.whole !== false && !isJson(call["input"])) {
@@ -166,10 +169,6 @@ export function anthropicFaults(messages: readonly Json[], options: JudgeOptions
     }
   }
   return faults;
-}
-
-function isCall(block: Json): boolean {
-  return String(block["type"]).endsWith("tool_use");
 }
 
 /** Calls that the client answers; a provider answers its own in the same message. */
@@ -298,18 +297,28 @@ function responsesSteps(item: Json): readonly Step[] {
     return [{ kind: "call", id, name: String(item["name"]), input }];
   }
   if (/_call_output$/.test(type)) return [{ kind: "result", id }];
+  if (type.startsWith("mcp_approval")) return [];
   return [plain(type === "message" ? item["role"] : "assistant", item["content"] ?? item["summary"] ?? type)];
 }
 
 function modelSteps({ role, content }: Json): readonly Step[] {
   if (!Array.isArray(content)) return [plain(role, content)];
-  return list(content).map((part): Step => {
-    const id = String(part["toolCallId"]);
-    if (part["type"] === "tool-call") {
-      return { kind: "call", id, name: String(part["toolName"]), input: part["input"] };
-    }
-    return part["type"] === "tool-result" ? { kind: "result", id } : plain(role, part["text"] ?? part);
-  });
+  // What a provider runs it answers in the same message; approvals are no calls.
+  const own = list(content).filter(({ type, providerExecuted }) =>
+    !String(type).startsWith("tool-approval") && providerExecuted !== true
+  );
+  const run = new Set(
+    list(content).filter((part) => part["providerExecuted"] === true).map((part) => part["toolCallId"]),
+  );
+  return own.filter((part) => part["type"] !== "tool-result" || !run.has(part["toolCallId"])).map(
+    (part): Step => {
+      const id = String(part["toolCallId"]);
+      if (part["type"] === "tool-call") {
+        return { kind: "call", id, name: String(part["toolName"]), input: part["input"] };
+      }
+      return part["type"] === "tool-result" ? { kind: "result", id } : plain(role, part["text"] ?? part);
+    },
+  );
 }
 
 /** A tool part of a UI message is a call, and its result once its state says so; results come behind all calls. */
@@ -412,6 +421,11 @@ export function faultsInBoth(
   ];
 }
 
+/** Whether a call is among those that will be answered; a repair may have numbered ids that clashed. */
+function isPromised(promised: ReadonlySet<string>, id: unknown): boolean {
+  return promised.has(String(id)) || promised.has(String(id).replace(/_\d+$/, ""));
+}
+
 /** Whether nothing but results follows the last message with calls: then its calls are still on their way. */
 function lastRound(
   messages: readonly Json[],
@@ -444,7 +458,7 @@ export function settleChat(
     out.push(message);
     if (!hasCalls(message)) continue;
     open = list(message["tool_calls"]).map(({ id }) => id).filter((id) =>
-      at === last || promised.has(String(id))
+      at === last || isPromised(promised, id)
     );
   }
   settle();
@@ -476,7 +490,7 @@ export function settleAnthropic(
     const users = messages.slice(at + 1, end);
     const there = users.flatMap(blocksOf).filter(isResult);
     const open = clientCalls(blocksOf(message)).map(({ id }) => id)
-      .filter((id) => at === last || promised.has(String(id)))
+      .filter((id) => at === last || isPromised(promised, id))
       .filter((id) => !there.some((block) => block["tool_use_id"] === id))
       .map((id) => ({ type: "tool_result", tool_use_id: id, content: "settled" }));
     const behind = users.findLastIndex((user) => blocksOf(user).some(isResult));
@@ -508,8 +522,8 @@ export function settleUi(
     parts: list(message["parts"]).map((part) => {
       const isOpen = /^(tool-|dynamic-tool$)/.test(String(part["type"])) &&
         !/^output-/.test(String(part["state"]));
-      const isPromised = at === last || promised.has(String(part["toolCallId"]));
-      return isOpen && isPromised ? { ...part, state: "output-available", output: "settled" } : part;
+      const comes = at === last || isPromised(promised, part["toolCallId"]);
+      return isOpen && comes ? { ...part, state: "output-available", output: "settled" } : part;
     }),
   }));
 }
