@@ -13,11 +13,13 @@ const tokens = z.coerce.number().int().min(2_000).max(100_000_000);
 /** Each variable: its schema, and what is allowed in words. */
 const VARIABLES = {
   SELVAGE_MODEL: [
-    z.string().regex(/^(scripted|openai:\S+)$/).default("scripted"),
-    "scripted or openai:NAME",
+    z.string().regex(/^(scripted|(openai|anthropic):\S+)$/).default("scripted"),
+    "scripted, openai:NAME or anthropic:NAME",
   ],
   OPENAI_API_KEY: [z.string().min(1).optional(), "an API key"],
   OPENAI_BASE_URL: [z.url({ protocol: /^https?$/ }).optional(), "an http or https URL"],
+  ANTHROPIC_API_KEY: [z.string().min(1).optional(), "an API key"],
+  ANTHROPIC_BASE_URL: [z.url({ protocol: /^https?$/ }).optional(), "an http or https URL"],
   SELVAGE_SYSTEM: [z.string().optional(), "text"],
   SELVAGE_WINDOW: [tokens.optional(), "a whole number of tokens, 2000 or more"],
   SELVAGE_MAX_OUTPUT: [
@@ -78,11 +80,10 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
   // Closer together no compaction could save the tenth that makes it worth while.
   if (!(to <= 0.9 * at)) fail("SELVAGE_COMPACT_TO", String(to), `at most 0.9 of SELVAGE_COMPACT_AT (${at})`);
   if (!(at < stop)) fail("SELVAGE_COMPACT_AT", String(at), `less than SELVAGE_STOP_AT (${stop})`);
-  if (
-    config.SELVAGE_MODEL !== "scripted" && config.OPENAI_API_KEY === undefined &&
-    config.OPENAI_BASE_URL === undefined
-  ) {
-    fail("OPENAI_API_KEY", "not set", `an API key, as SELVAGE_MODEL is ${config.SELVAGE_MODEL}`);
+  for (const [kind, provider] of [["openai", "OPENAI"], ["anthropic", "ANTHROPIC"]] as const) {
+    const isSet = config[`${provider}_API_KEY`] !== undefined || config[`${provider}_BASE_URL`] !== undefined;
+    if (!config.SELVAGE_MODEL.startsWith(`${kind}:`) || isSet) continue;
+    fail(`${provider}_API_KEY`, "not set", `an API key, as SELVAGE_MODEL is ${config.SELVAGE_MODEL}`);
   }
   return config;
 }

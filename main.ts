@@ -7,7 +7,7 @@ import { type Config, parseConfig } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
 import { createApp, Drain, openAccess } from "./src/http/mod.ts";
-import { clerk, openaiChat, scripted } from "./src/models/mod.ts";
+import { anthropic, clerk, openaiChat, scripted } from "./src/models/mod.ts";
 import type { Model, Store } from "./src/ports.ts";
 import { kvStore } from "./src/store/kv.ts";
 import { workspaceTools } from "./src/tools/workspace.ts";
@@ -27,12 +27,17 @@ function makeModel(config: Config): Model {
     ...(maxOutput === undefined ? {} : { maxOutput }),
   };
   if (config.SELVAGE_MODEL === "scripted") return scripted({ script: clerk, ...limits });
-  return openaiChat({
-    model: config.SELVAGE_MODEL.slice("openai:".length),
+  const [kind, model] = [config.SELVAGE_MODEL.split(":", 1)[0], config.SELVAGE_MODEL.replace(/^\w+:/, "")];
+  const [apiKey, baseURL] = kind === "anthropic"
+    ? [config.ANTHROPIC_API_KEY, config.ANTHROPIC_BASE_URL]
+    : [config.OPENAI_API_KEY, config.OPENAI_BASE_URL];
+  const options = {
+    model,
     ...limits,
-    ...(config.OPENAI_API_KEY === undefined ? {} : { apiKey: config.OPENAI_API_KEY }),
-    ...(config.OPENAI_BASE_URL === undefined ? {} : { baseURL: config.OPENAI_BASE_URL }),
-  });
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(baseURL === undefined ? {} : { baseURL }),
+  };
+  return kind === "anthropic" ? anthropic(options) : openaiChat(options);
 }
 
 async function openStore(path: string): Promise<Store> {

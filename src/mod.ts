@@ -25,6 +25,8 @@ export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loo
 export { defineTool, type InputSchema, type ToolDefinition } from "./loop/tools.ts";
 export { runTurn } from "./loop/turn.ts";
 export {
+  anthropic,
+  type AnthropicOptions,
   clerk,
   openaiChat,
   type OpenAIChatOptions,

@@ -15,8 +15,12 @@ Deno.test("parseConfig() takes an empty variable as one that is not set", () => 
 });
 
 const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
-  [{ SELVAGE_MODEL: "gpt" }, /SELVAGE_MODEL is "gpt", wanted scripted or openai:NAME/],
+  [{ SELVAGE_MODEL: "gpt" }, /SELVAGE_MODEL is "gpt", wanted scripted, openai:NAME or anthropic:NAME/],
   [{ SELVAGE_MODEL: "openai:x" }, /OPENAI_API_KEY is .*wanted an API key, as SELVAGE_MODEL is openai:x/],
+  [
+    { SELVAGE_MODEL: "anthropic:x", OPENAI_API_KEY: "k" },
+    /ANTHROPIC_API_KEY is .*as SELVAGE_MODEL is anthropic:x/,
+  ],
   [{ SELVAGE_WINDOW: "many" }, /SELVAGE_WINDOW is "many", wanted a whole number/],
   [{ SELVAGE_WINDOW: "100" }, /SELVAGE_WINDOW is "100"/],
   [{ SELVAGE_WINDOW: "1e3" }, /SELVAGE_WINDOW/],

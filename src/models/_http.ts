@@ -17,6 +17,8 @@ export interface ConnectOptions {
   /** Milliseconds of silence after which the upstream counts as stalled. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
+  /** What becomes of a redirect. Default `follow`: it leaves `authorization` behind, but no other header. */
+  readonly redirect?: RequestRedirect;
   /** Starts every error message, for example `Cannot get an answer from gpt-5`. */
   readonly action: string;
 }
@@ -42,7 +44,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * @throws The signal's reason; `model_stalled`; `model_unreachable` when no connection came about.
  */
 export async function connect(url: URL, options: ConnectOptions): Promise<Connection> {
-  const { action, body, clock, fetch, headers, signal, stallMs } = options;
+  const { action, body, clock, fetch, headers, redirect = "follow", signal, stallMs } = options;
   signal.throwIfAborted();
   const request = new AbortController();
   const quiet = new AbortController();
@@ -141,7 +143,7 @@ export async function connect(url: URL, options: ConnectOptions): Promise<Connec
   signal.addEventListener("abort", stop, { once: true });
   try {
     const response = await wait(async () => {
-      held.response = await fetch(url, { method: "POST", headers, body, signal: request.signal });
+      held.response = await fetch(url, { method: "POST", headers, body, redirect, signal: request.signal });
       const reader = held.response.body?.getReader();
       if (reader !== undefined) held.reader = reader;
       return held.response;

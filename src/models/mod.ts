@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { anthropic, type AnthropicOptions } from "./anthropic.ts";
 export { clerk } from "./clerk.ts";
 export { openaiChat, type OpenAIChatOptions } from "./openai_chat.ts";
 export {

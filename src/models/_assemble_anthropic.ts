@@ -1,0 +1,340 @@
+/**
+ * The events of a Messages stream put together to one answer. Private to the adapters.
+ *
+ * What the provider must get back as it came (signatures, the blocks of tools that it ran itself) is kept in
+ * `providerOptions.anthropic`; `_blocks_anthropic.ts` is the way back.
+ */
+import { mergeUsage } from "../tokens/usage.ts";
+import type { AssistantMessage, ToolResultPart } from "../core/message.ts";
+import type { SelvageError } from "../core/errors.ts";
+import type { ModelEvent } from "../ports.ts";
+import { anthropicStreamError, badMessages } from "./_anthropic_errors.ts";
+import { type ErrorContext, isObject } from "./_openai_errors.ts";
+
+/** A part of an assistant message. */
+export type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A content block while its deltas come in. */
+interface OpenBlock {
+  readonly kind: "text" | "thinking" | "call" | "provider-call" | "whole";
+  /** The block as it was started. */
+  readonly start: Fields;
+  /** Text, thinking, or the text of the arguments. */
+  text: string;
+  signature: string;
+  readonly citations: unknown[];
+  /** Index among the calls that we have to answer; -1 for any other block. */
+  readonly call: number;
+}
+
+type Delta =
+  | { type: "text.delta"; text: string }
+  | { type: "reasoning.delta"; text: string }
+  | { type: "tool.input.delta"; call: number; name: string; delta: string };
+
+/** Takes events in, gives our events out. Never throws while they come in: see {@link MessageAssembler.failure}. */
+export class MessageAssembler {
+  /** What went wrong, once it did. What came before it is still in {@link MessageAssembler.drain}. */
+  failure: SelvageError | undefined;
+  /** True once the stream's own end mark was seen. */
+  done = false;
+  /** Why the provider ended the message, empty before it said so. */
+  stopReason = "";
+  /** What the provider billed, in its own form. */
+  usage: Fields = {};
+
+  readonly #context: ErrorContext;
+  readonly #firstCall: number;
+  #events: Delta[] = [];
+  #begun = false;
+  #calls = 0;
+  readonly #blocks: OpenBlock[] = [];
+  readonly #byIndex = new Map<number, OpenBlock>();
+
+  /**
+   * @param context What error messages start with and never show.
+   * @param options Calls that earlier parts of the same answer have made.
+   */
+  constructor(context: ErrorContext, options: { readonly calls?: number } = {}) {
+    this.#context = context;
+    this.#firstCall = options.calls ?? 0;
+  }
+
+  /** True once the answer has given an event. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** True once the message has ended and the provider has said why. */
+  get complete(): boolean {
+    return this.done && this.stopReason !== "";
+  }
+
+  /** Calls of this message that we have to answer. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /**
+   * Takes the data of one event in.
+   *
+   * @param data The event's data.
+   * @param options The event's name, and whether the stream ended inside it: half an event is then dropped, not
+   * garbage.
+   */
+  accept(data: string, options: { readonly event?: string | undefined; readonly cut?: boolean } = {}): void {
+    if (this.failure !== undefined || this.done || data.trim() === "") return;
+    let frame: unknown;
+    try {
+      frame = JSON.parse(data);
+    } catch {
+      // The parser's own error quotes the data, secrets included: `badMessages` quotes it without.
+      if (!options.cut) {
+        this.failure = badMessages("a frame that is no JSON", { ...this.#context, body: data });
+      }
+      return;
+    }
+    if (!isObject(frame)) {
+      this.failure = badMessages("a frame that is no JSON object", { ...this.#context, body: data });
+      return;
+    }
+    // Proxies also pass errors on in the form of other protocols, without a type.
+    if (frame.type === "error" || options.event === "error" || isObject(frame.error)) {
+      this.failure = anthropicStreamError(frame, { ...this.#context, begun: this.#begun });
+      return;
+    }
+    this.#take(frame);
+  }
+
+  /** The events since the last call. Neighbours of one kind are one event. */
+  drain(): readonly ModelEvent[] {
+    const events = this.#events;
+    if (events.length > 0) this.#events = [];
+    return events;
+  }
+
+  /** The message so far. */
+  parts(): readonly AssistantPart[] {
+    return this.#blocks.flatMap((block) => this.#part(block) ?? []);
+  }
+
+  #take(frame: Fields): void {
+    const { delta } = frame;
+    switch (frame.type) {
+      case "message_start":
+        if (isObject(frame.message)) this.usage = mergeUsage(this.usage, frame.message.usage);
+        break;
+      case "content_block_start":
+        if (isObject(frame.content_block)) this.#open(frame.content_block, frame.index);
+        break;
+      case "content_block_delta":
+        if (isObject(delta)) this.#takeDelta(delta, frame.index);
+        break;
+      case "message_delta":
+        this.usage = mergeUsage(this.usage, frame.usage);
+        if (isObject(delta) && typeof delta.stop_reason === "string") this.stopReason = delta.stop_reason;
+        break;
+      case "message_stop":
+        this.done = true;
+        break;
+      default:
+        // `ping`, `content_block_stop` and what is yet to come: the protocol asks clients to pass over it.
+        break;
+    }
+  }
+
+  #open(start: Fields, index: unknown): OpenBlock {
+    const kind = kindOf(start);
+    const call = kind === "call" ? this.#firstCall + this.#calls++ : -1;
+    const block: OpenBlock = { kind, start, text: "", signature: "", citations: [], call };
+    this.#blocks.push(block);
+    if (typeof index === "number") this.#byIndex.set(index, block);
+    if (kind === "text") {
+      if (Array.isArray(start.citations)) block.citations.push(...start.citations);
+      this.#append(block, start.text);
+    } else if (kind === "thinking") {
+      block.signature = textOf(start.signature);
+      this.#append(block, start.thinking);
+    } else if (kind === "call") {
+      if (textOf(start.name) === "") {
+        this.failure = badMessages("a tool call without a name", this.#context);
+      } else {
+        // Empty or not: it tells that the call has begun. Some servers send the arguments whole, with the start.
+        const whole = wholeInput(start);
+        this.#pushInput(block, whole === undefined ? "" : JSON.stringify(whole));
+      }
+    }
+    return block;
+  }
+
+  #takeDelta(delta: Fields, index: unknown): void {
+    switch (delta.type) {
+      case "text_delta":
+        this.#append(this.#find("text", index), delta.text);
+        break;
+      case "thinking_delta":
+        this.#append(this.#find("thinking", index), delta.thinking);
+        break;
+      case "signature_delta":
+        this.#find("thinking", index).signature += textOf(delta.signature);
+        break;
+      case "citations_delta":
+        if (isObject(delta.citation)) this.#find("text", index).citations.push(delta.citation);
+        break;
+      case "input_json_delta":
+        this.#takeInput(textOf(delta.partial_json), index);
+        break;
+      default:
+        // Of a block that we do not know either: it was kept as it was started.
+        break;
+    }
+  }
+
+  #takeInput(text: string, index: unknown): void {
+    const block = this.#at(index);
+    if (block?.kind !== "call" && block?.kind !== "provider-call") {
+      this.failure = badMessages("arguments without their tool call", this.#context);
+    } else if (text !== "") {
+      block.text += text;
+      if (block.kind === "call") this.#pushInput(block, text);
+    }
+  }
+
+  /** The block of an index; the last one where a server sends none. */
+  #at(index: unknown): OpenBlock | undefined {
+    return typeof index === "number" ? this.#byIndex.get(index) : this.#blocks.at(-1);
+  }
+
+  /** The block of an index, opened where a server sent no start for it. */
+  #find(kind: "text" | "thinking", index: unknown): OpenBlock {
+    const block = this.#at(index);
+    return block?.kind === kind ? block : this.#open({ type: kind }, index);
+  }
+
+  #append(block: OpenBlock, text: unknown): void {
+    if (typeof text !== "string" || text === "") return;
+    block.text += text;
+    this.#push({ type: block.kind === "text" ? "text.delta" : "reasoning.delta", text });
+  }
+
+  #pushInput({ call, start }: OpenBlock, delta: string): void {
+    this.#push({ type: "tool.input.delta", call, name: textOf(start.name), delta });
+  }
+
+  #push(delta: Delta): void {
+    this.#begun = true;
+    const last = this.#events.at(-1);
+    if (last === undefined || last.type !== delta.type) {
+      this.#events.push(delta);
+    } else if (last.type === "tool.input.delta" && delta.type === "tool.input.delta") {
+      if (last.call === delta.call) last.delta += delta.delta;
+      else this.#events.push(delta);
+    } else if (last.type !== "tool.input.delta" && delta.type !== "tool.input.delta") {
+      last.text += delta.text;
+    }
+  }
+
+  #part(block: OpenBlock): AssistantPart | null {
+    const { citations, kind, signature, start, text } = block;
+    switch (kind) {
+      case "text":
+        if (text === "") return null;
+        return { type: "text", text, ...(citations.length === 0 ? {} : options({ citations })) };
+      case "thinking":
+        if (text === "" && signature === "") return null;
+        return { type: "reasoning", text, ...(signature === "" ? {} : options({ signature })) };
+      case "call":
+        return {
+          type: "tool-call",
+          toolCallId: textOf(start.id) || `call_${block.call}`,
+          toolName: textOf(start.name),
+          input: parseInput(block),
+          // Calls made by a program of the provider go back with the name of that program's own call.
+          ...(isObject(start.caller) && start.caller.type !== "direct"
+            ? options({ caller: start.caller })
+            : {}),
+        };
+      case "provider-call": {
+        const input = parseInput(block);
+        return {
+          type: "tool-call",
+          toolCallId: textOf(start.id),
+          toolName: textOf(start.name),
+          input,
+          providerExecuted: true,
+          ...options({ block: text === "" ? start : { ...start, input } }),
+        };
+      }
+      case "whole":
+        return this.#wholePart(start);
+      default:
+        return kind satisfies never;
+    }
+  }
+
+  #wholePart(start: Fields): AssistantPart {
+    if (start.type === "redacted_thinking") {
+      return { type: "reasoning", text: "", ...options({ redactedData: textOf(start.data) }) };
+    }
+    const isResult = typeof start.type === "string" && start.type.endsWith("_tool_result");
+    // No part of ours: it travels as reasoning without a text, which other dialects leave out.
+    if (!isResult) return { type: "reasoning", text: "", ...options({ block: start }) };
+    const toolCallId = textOf(start.tool_use_id);
+    const called = this.#blocks.find((other) =>
+      other.kind === "provider-call" && other.start.id === toolCallId
+    );
+    return {
+      type: "tool-result",
+      toolCallId,
+      toolName: textOf(called?.start.name) || String(start.type).slice(0, -"_tool_result".length),
+      output: outputOf(start),
+      ...options({ block: start }),
+    };
+  }
+}
+
+function options(anthropic: Fields): { readonly providerOptions: { readonly anthropic: Fields } } {
+  return { providerOptions: { anthropic } };
+}
+
+function kindOf({ type }: Fields): OpenBlock["kind"] {
+  if (type === "text" || type === "thinking") return type;
+  if (type === "tool_use") return "call";
+  return typeof type === "string" && type.endsWith("_tool_use") ? "provider-call" : "whole";
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** Arguments that came with the start of a call, undefined where they are yet to come. */
+function wholeInput({ input }: Fields): Fields | undefined {
+  return isObject(input) && Object.keys(input).length > 0 ? input : undefined;
+}
+
+function parseInput({ start, text }: OpenBlock): unknown {
+  if (text.trim() === "") return wholeInput(start) ?? {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Kept as text below: the loop answers such a call with an error that the model can read.
+  }
+  return { unparsed_arguments: text };
+}
+
+/** What a provider's tool answered, for people and for other models: without what only the provider can read. */
+function outputOf({ content, is_error }: Fields): ToolResultPart["output"] {
+  const value = withoutEncrypted(content) ?? null;
+  const isError = is_error === true || (isObject(content) && String(content.type).endsWith("_error"));
+  return { type: isError ? "error-json" : "json", value };
+}
+
+function withoutEncrypted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEncrypted);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).filter(([key]) => !key.startsWith("encrypted_"));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutEncrypted(inner)]));
+}

@@ -1,0 +1,95 @@
+/** A Messages response read to its end. Private to the adapters. */
+import { createParser } from "eventsource-parser";
+import { SelvageError } from "../core/errors.ts";
+import type { ModelEvent } from "../ports.ts";
+import { anthropicRefusal, badMessages, streamCut } from "./_anthropic_errors.ts";
+import type { MessageAssembler } from "./_assemble_anthropic.ts";
+import type { Connection } from "./_http.ts";
+import type { ErrorContext } from "./_openai_errors.ts";
+import { parseRetryAfter } from "./_retry.ts";
+
+/** The most bytes of an error body that are read. */
+const MAX_ERROR_BYTES = 64 * 1_024;
+
+/** The most characters of one unfinished frame that are held. */
+const MAX_FRAME_CHARS = 16 * 1_024 * 1_024;
+
+/** Throws unless the response can be an event stream. */
+export async function requireMessages(
+  connection: Connection,
+  context: ErrorContext & { readonly now: number },
+): Promise<void> {
+  const { headers, status } = connection;
+  const mediaType = (headers.get("content-type") ?? "").split(";")[0]?.trim().slice(0, 60) ?? "";
+  const isRefused = status < 200 || status >= 300;
+  // A wrong or missing type is common and harmless; these two are never a stream.
+  if (!isRefused && !/json|html/i.test(mediaType)) return;
+  let body = "";
+  try {
+    body = await connection.readText(MAX_ERROR_BYTES);
+  } catch (error) {
+    // Of a refusal the status says enough; the rest of its body may be lost. An abort is no SelvageError.
+    if (!(error instanceof SelvageError)) throw error;
+  }
+  if (!isRefused) throw badMessages(`a body of type ${mediaType}`, { ...context, body });
+  const retryAfterMs = parseRetryAfter(headers.get("retry-after"), context.now);
+  throw anthropicRefusal(status, body, { ...context, retryAfterMs });
+}
+
+/**
+ * Yields the events of each network read.
+ *
+ * @returns When the message is complete.
+ * @throws What the provider said instead; `model_stream_cut` when the stream ends before the message does.
+ */
+export async function* readMessage(
+  connection: Connection,
+  answer: MessageAssembler,
+  context: ErrorContext,
+): AsyncGenerator<readonly ModelEvent[], void> {
+  const decoder = new TextDecoder();
+  let isStream = false;
+  let received = 0;
+  let cut = false;
+  const parser = createParser({
+    maxBufferSize: MAX_FRAME_CHARS,
+    onComment: () => {
+      isStream = true;
+    },
+    onEvent: ({ data, event }) => {
+      isStream = true;
+      answer.accept(data, { event, cut });
+    },
+    onError: ({ type }) => {
+      // Unknown fields are to be ignored, says the standard of event streams.
+      if (type === "max-buffer-size-exceeded") answer.failure ??= badMessages("a frame without end", context);
+    },
+  });
+  while (!answer.done && !cut) {
+    const bytes = await readOn(connection, answer, context);
+    received += bytes?.length ?? 0;
+    cut = bytes === null;
+    // Not every proxy ends the last frame: the blank line in its place costs nothing.
+    parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
+    const events = answer.drain();
+    if (events.length > 0) yield events;
+    if (answer.failure !== undefined) throw answer.failure;
+  }
+  if (answer.complete) return;
+  if (received > 0 && !isStream) throw badMessages("a body that is no event stream", context);
+  throw streamCut(context);
+}
+
+/** Reads on; null at the end. */
+async function readOn(
+  connection: Connection,
+  answer: MessageAssembler,
+  context: ErrorContext,
+): Promise<Uint8Array | null> {
+  try {
+    return await connection.read();
+  } catch (error) {
+    const isLost = error instanceof SelvageError && error.code === "model_unreachable";
+    throw isLost && answer.begun ? streamCut(context, error.cause) : error;
+  }
+}
