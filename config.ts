@@ -46,7 +46,11 @@ export type Config = Variables;
 
 function fail(name: string, found: string, allowed: string): never {
   // Keys are never shown, nor is anything that could hold one.
-  const shown = /KEY/.test(name) ? "a value that does not fit" : JSON.stringify(found.slice(0, 100));
+  const shown = found === "not set"
+    ? found
+    : /KEY/.test(name)
+    ? "a value that does not fit"
+    : JSON.stringify(found.slice(0, 100));
   throw new SelvageError("bad_config", `Cannot start: ${name} is ${shown}, wanted ${allowed}`);
 }
 

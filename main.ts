@@ -54,6 +54,9 @@ async function openStore(path: string): Promise<Store> {
 // A rejection that nobody handles would end the process and every stream in it.
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
+  if (event.reason instanceof Deno.errors.AddrInUse) {
+    stopStart("Cannot start: the address is in use, wanted a free one; DENO_SERVE_ADDRESS names another");
+  }
   console.error("Unhandled rejection:", event.reason);
 });
 

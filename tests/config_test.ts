@@ -16,10 +16,13 @@ Deno.test("parseConfig() takes an empty variable as one that is not set", () => 
 
 const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   [{ SELVAGE_MODEL: "gpt" }, /SELVAGE_MODEL is "gpt", wanted scripted, openai:NAME or anthropic:NAME/],
-  [{ SELVAGE_MODEL: "openai:x" }, /OPENAI_API_KEY is .*wanted an API key, as SELVAGE_MODEL is openai:x/],
+  [
+    { SELVAGE_MODEL: "openai:x" },
+    /OPENAI_API_KEY is not set, wanted an API key, as SELVAGE_MODEL is openai:x/,
+  ],
   [
     { SELVAGE_MODEL: "anthropic:x", OPENAI_API_KEY: "k" },
-    /ANTHROPIC_API_KEY is .*as SELVAGE_MODEL is anthropic:x/,
+    /ANTHROPIC_API_KEY is not set, .*as SELVAGE_MODEL is anthropic:x/,
   ],
   [{ SELVAGE_WINDOW: "many" }, /SELVAGE_WINDOW is "many", wanted a whole number/],
   [{ SELVAGE_WINDOW: "100" }, /SELVAGE_WINDOW is "100"/],

@@ -2,7 +2,8 @@
 import type { CompactionEvent, TurnEventBody } from "../src/loop/events.ts";
 import { contextBar, grouped, oneLine, type Paint, percent, plural, wrap } from "./_demo_text.ts";
 
-const WIDTH = 100;
+/** Columns: those of the terminal, within what can be read. */
+const WIDTH = Deno.stdout.isTerminal() ? Math.min(100, Math.max(72, Deno.consoleSize().columns)) : 100;
 /** Share of the window by which the context must have changed before its bar is shown again. */
 const BAR_STEP = 0.03;
 
@@ -11,6 +12,8 @@ export interface TurnCounts {
   readonly calls: number;
   readonly compactions: number;
   readonly deferrals: number;
+  /** Deferrals that a later check resolved within the turn. */
+  readonly resolved: number;
   /** Deferrals that were honoured at the turn boundary, before `turn.finished`. */
   readonly honoured: number;
   /** Largest context seen, in tokens, and the window. */
@@ -54,6 +57,7 @@ export class TurnView {
   #calls = 0;
   #compactions = 0;
   #deferrals = 0;
+  #resolved = 0;
   #honoured = 0;
   #largest = 0;
   #window = 0;
@@ -72,6 +76,7 @@ export class TurnView {
       calls: this.#calls,
       compactions: this.#compactions,
       deferrals: this.#deferrals,
+      resolved: this.#resolved,
       honoured: this.#honoured,
       largest: this.#largest,
       window: this.#window,
@@ -206,6 +211,7 @@ export class TurnView {
             `${grouped(before)} -> ${grouped(after)} tokens` +
             (event.resolved === undefined ? "" : `; this resolves the deferral ${where}`),
         );
+        if (event.resolved === "step") this.#resolved++;
         if (event.resolved === "turn") this.#honoured++;
         return;
       }

@@ -33,7 +33,7 @@ const SCENES: readonly Scene[] = [
       "One turn, 36 units, five calls each, eight slow reads in parallel half-way. Compaction falls in the middle of it.",
     input: "Audit the workspace",
     policy: "full",
-    window: 16_000,
+    window: 10_000,
     answer: "Audit finished: 36 of 36 units sealed",
   },
   {
@@ -42,7 +42,7 @@ const SCENES: readonly Scene[] = [
       "One step reads eight files at once. There is no legal cut within the lookback: compaction waits for the turn boundary.",
     input: "Audit the archive",
     policy: "backward",
-    window: 7_600,
+    window: 9_000,
     answer: "Audit finished: 8 of 8 reports",
   },
 ];
@@ -116,6 +116,9 @@ async function perform(
   if (!counts.answer.startsWith(scene.answer)) {
     problems.push(`the answer begins with "${counts.answer.slice(0, 60)}", wanted "${scene.answer}"`);
   }
+  if (scene.policy === "full" && counts.resolved === 0) {
+    problems.push("no deferral was resolved within the long turn");
+  }
   if (scene.policy === "backward" && counts.honoured === 0) {
     problems.push("no deferral was honoured at the turn boundary");
   }
@@ -131,6 +134,10 @@ async function main(): Promise<number> {
   }
   console.log("");
   for (const line of summaryTable(runs)) console.log(line);
+  console.log(
+    "\nEvery request that the model service got was checked: a call without its result, or a result without",
+  );
+  console.log("its call, would be a violation. Next: deno task start, then the curl example of the README.");
   const problems = runs.flatMap((run) => run.problems);
   for (const problem of problems) console.error(paint.red(problem));
   return problems.length > 0 ? 1 : 0;

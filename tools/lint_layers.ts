@@ -21,7 +21,8 @@ const RANK: Record<string, number> = {
 };
 
 function layerOf(path: string): string | undefined {
-  return path.match(/\/src\/([a-z_]+)(?:\/|\.ts$)/)?.[1];
+  // The helpers of the command are part of it.
+  return path.match(/\/src\/([a-z_]+)(?:\/|\.ts$)/)?.[1]?.replace(/^_cli_.*/, "cli");
 }
 
 const plugin: Deno.lint.Plugin = {

@@ -5,11 +5,14 @@
  */
 import { Hono } from "hono";
 import { SelvageError } from "../core/errors.ts";
+import type { Agent } from "../loop/agent.ts";
+import { budgetOf } from "../loop/measures.ts";
 import { openAccess } from "./auth.ts";
 import type { AppEnv } from "./env.ts";
 import type { AppOptions } from "./options.ts";
 import { problemOf, problemResponse } from "./problem.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
 
 /** A Hono app: `app.fetch`, `app.request()`, `other.route("/agent", app)`. */
@@ -20,7 +23,8 @@ export type App = Hono;
  *
  * @param options Agents, store and authentication.
  * @returns An app with `fetch`; it can be mounted in another one with `other.route("/agent", app)`.
- * @throws TypeError when there is no agent.
+ * @throws TypeError when there is no agent, or an agent has two tools of one name; SelvageError `bad_budget` when
+ *   an agent's window, answer and tools leave nothing for messages.
  *
  * @example
  * ```ts
@@ -39,6 +43,7 @@ export function createApp(options: AppOptions): App {
   if (Object.keys(options.agents).length === 0) {
     throw new TypeError("Cannot make the app: found no agent, wanted at least one in `agents`");
   }
+  for (const [name, agent] of Object.entries(options.agents)) requireAgent(name, agent);
   const auth = options.auth ?? openAccess();
   const app = new Hono<AppEnv>();
 
@@ -60,6 +65,19 @@ export function createApp(options: AppOptions): App {
   });
   app.route("/v1/turns", turnRoutes(options));
   app.route("/v1/sessions", sessionRoutes(options));
+  app.route("/v1", transcriptRoutes());
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;
+}
+
+/** What would fail in every turn of an agent fails when the app is made. */
+function requireAgent(name: string, agent: Agent): void {
+  const names = (agent.tools ?? []).map((tool) => tool.name);
+  const twice = names.find((tool, index) => names.indexOf(tool) !== index);
+  if (twice !== undefined) {
+    throw new TypeError(
+      `Cannot make the agent ${name}: found two tools called ${twice}, wanted one of each name`,
+    );
+  }
+  budgetOf(agent);
 }

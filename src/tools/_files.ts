@@ -155,7 +155,7 @@ function shiftReport(number: number): string {
   const name = `archive/${String(number).padStart(2, "0")}.md`;
   const roll = dice(name);
   const lines = [`# Report ${number + 1} of ${ARCHIVE_FILES}: ${1990 + number * 4}`, ""];
-  for (let day = 1; day <= 40; day++) {
+  for (let day = 1; day <= 48; day++) {
     const what = `${pick(VERBS, roll(8))} ${3 + roll(90)} ${pick(GOODS, roll(8))}`;
     lines.push(`${day}. ${pick(SUBJECTS, roll(6))} ${what} ${pick(ENDINGS, roll(6))}.`);
   }

@@ -60,7 +60,14 @@ export function sessionRoutes(options: AppOptions): Hono<AppEnv> {
 
   app.get("/:id/messages", async (c) => {
     const { key, entries } = await load(c);
-    const from = Math.max(0, Number(c.req.query("from") ?? 0) || 0);
+    const asked = c.req.query("from") ?? "0";
+    if (!/^\d{1,15}$/.test(asked)) {
+      throw new SelvageError(
+        "bad_request",
+        `Cannot page: found from ${JSON.stringify(asked.slice(0, 40))}, wanted the number of an entry`,
+      );
+    }
+    const from = Number(asked);
     const page = entries.slice(from, from + PAGE);
     const next = from + PAGE < entries.length ? from + PAGE : null;
     return c.json({ session: key.session, total: entries.length, next, entries: page.map(present) });

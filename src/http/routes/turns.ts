@@ -37,7 +37,9 @@ export const sessionId = z.string().regex(
 
 const body = z.strictObject({
   session: sessionId.exactOptional(),
-  input: z.union([z.string(), z.array(z.union([textPart, filePart])).min(1).max(100)]),
+  input: z.union([z.string(), z.array(z.union([textPart, filePart])).min(1).max(100)], {
+    error: 'wanted text, or 1 to 100 parts { type: "text", text } or { type: "file", mediaType, data }',
+  }),
   agent: z.string().max(128).exactOptional(),
   stream: z.boolean().exactOptional(),
   pin: z.boolean().exactOptional(),
