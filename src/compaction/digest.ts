@@ -53,6 +53,12 @@ function isVerbatim(name: string, wanted: readonly string[]): boolean {
   return VERBATIM.has(last) || VERBATIM.has(last.replace(/s$/, ""));
 }
 
+/** A number kept as its own text, since a double could not hold it. */
+function isRawNumber(value: object): boolean {
+  const { isRawJSON } = JSON as unknown as { readonly isRawJSON?: (value: unknown) => boolean };
+  return isRawJSON?.(value) === true;
+}
+
 /** A nested argument with its strings clipped; what lies deeper than anybody reads is clipped as JSON text. */
 function shrink(
   value: unknown,
@@ -60,7 +66,7 @@ function shrink(
   wanted: readonly string[],
 ): unknown {
   if (typeof value === "string") return clip(value, isVerbatim(at.name, wanted) ? LONG : INNER);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || isRawNumber(value)) return value;
   if (at.depth >= MAX_DEPTH) return clip(JSON.stringify(value), INNER);
   const depth = at.depth + 1;
   if (Array.isArray(value)) return value.map((item) => shrink(item, { name: at.name, depth }, wanted));

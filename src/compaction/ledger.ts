@@ -168,52 +168,60 @@ type Range = Extract<LedgerLine, { kind: "range" }>;
 /** What a range calls the tools that it has no room to name. */
 const OTHERS = "(others)";
 
-/** Adds up calls; by entries, as a model may call a tool `__proto__`. */
-function addCalls(list: readonly (readonly [string, RangeCalls[string]])[]): RangeCalls {
-  const sums = new Map<string, Partial<Record<CallStatus, number>>>();
-  for (const [tool, by] of list) {
-    const sum = sums.get(tool) ?? {};
-    sums.set(tool, sum);
-    for (const status of ["ok", "error", "aborted"] as const) {
-      const times = (sum[status] ?? 0) + (by[status] ?? 0);
-      if (times > 0) sum[status] = times;
-    }
+/** Names of tools in a range; the others, called least, are counted together. */
+const MAX_NAMES = 100;
+
+/** Calls by tool that are being added up; a map, as a model may call a tool `__proto__`. */
+type Sums = Map<string, Partial<Record<CallStatus, number>>>;
+
+function addCalls(sums: Sums, tool: string, by: RangeCalls[string]): void {
+  const sum = sums.get(tool) ?? {};
+  sums.set(tool, sum);
+  for (const status of ["ok", "error", "aborted"] as const) {
+    const times = (sum[status] ?? 0) + (by[status] ?? 0);
+    if (times > 0) sum[status] = times;
   }
-  return Object.fromEntries(sums);
 }
 
-/** Counts a line into a range. */
-function collapse(range: Range | null, line: LedgerLine): Range {
-  const added: Range = line.kind === "range" ? line : {
-    kind: "range",
-    seq: line.seq,
-    to: line.seq,
-    calls: line.kind === "pair" ? addCalls([[line.tool, { [line.status]: 1 }]]) : {},
-    users: line.kind === "user" ? 1 : 0,
-    answers: line.kind === "answer" ? 1 : 0,
-  };
-  if (range === null) return added;
-  return {
-    kind: "range",
-    seq: Math.min(range.seq, added.seq),
-    to: Math.max(range.to, added.to),
-    calls: addCalls([...Object.entries(range.calls), ...Object.entries(added.calls)]),
-    users: range.users + added.users,
-    answers: range.answers + added.answers,
-  };
-}
+/** Lines that are being counted into a range. Adding one costs what it holds, not what the range holds already. */
+class RangeSum {
+  readonly #sums: Sums = new Map();
+  #seq = Infinity;
+  #to = -1;
+  #users = 0;
+  #answers = 0;
 
-/** The range with one name less: that of the tool that was called least. Null where there is none to spare. */
-function withFewerNames(range: Range): Range | null {
-  const timesOf = (by: RangeCalls[string]): number =>
-    Object.values(by).reduce((sum, times) => sum + times, 0);
-  const named = Object.entries(range.calls).filter(([tool]) => tool !== OTHERS);
-  const [least] = named.toSorted(([, a], [, b]) => timesOf(a) - timesOf(b));
-  if (least === undefined || Object.keys(range.calls).length === 1) return null;
-  const calls = addCalls(
-    Object.entries(range.calls).map(([tool, by]) => [tool === least[0] ? OTHERS : tool, by]),
-  );
-  return { ...range, calls };
+  add(line: LedgerLine): void {
+    this.#seq = Math.min(this.#seq, line.seq);
+    this.#to = Math.max(this.#to, line.kind === "range" ? line.to : line.seq);
+    if (line.kind === "pair") addCalls(this.#sums, line.tool, { [line.status]: 1 });
+    if (line.kind === "range") {
+      for (const [tool, by] of Object.entries(line.calls)) addCalls(this.#sums, tool, by);
+    }
+    this.#users += line.kind === "range" ? line.users : line.kind === "user" ? 1 : 0;
+    this.#answers += line.kind === "range" ? line.answers : line.kind === "answer" ? 1 : 0;
+  }
+
+  /** The range with at most `names` names of tools, null where nothing was added. */
+  toRange(names = MAX_NAMES): Range | null {
+    if (this.#to < 0) return null;
+    const timesOf = (by: RangeCalls[string]): number =>
+      Object.values(by).reduce((sum, times) => sum + times, 0);
+    const named = [...this.#sums].filter(([tool]) => tool !== OTHERS);
+    const kept = named.length <= names ? new Set(this.#sums.keys()) : new Set(
+      named.toSorted(([, a], [, b]) => timesOf(b) - timesOf(a)).slice(0, names).map(([tool]) => tool),
+    );
+    const sums: Sums = new Map();
+    for (const [tool, by] of this.#sums) addCalls(sums, kept.has(tool) ? tool : OTHERS, by);
+    return {
+      kind: "range",
+      seq: this.#seq,
+      to: this.#to,
+      calls: Object.fromEntries(sums),
+      users: this.#users,
+      answers: this.#answers,
+    };
+  }
 }
 
 /**
@@ -229,10 +237,10 @@ export function fitLedger(
   lines: readonly LedgerLine[],
   { tokens, measure }: { readonly tokens: number; readonly measure: TextMeasure },
 ): readonly LedgerLine[] {
-  let range: Range | null = null;
+  const sum = new RangeSum();
   const single: Exclude<LedgerLine, Range>[] = [];
   for (const line of lines) {
-    if (line.kind === "range") range = collapse(range, line);
+    if (line.kind === "range") sum.add(line);
     else single.push(line);
   }
   single.sort((a, b) => a.seq - b.seq);
@@ -240,26 +248,32 @@ export function fitLedger(
   const order = [...single.keys()].sort((a, b) =>
     Number(single[a]?.kind === "user") - Number(single[b]?.kind === "user") || a - b
   );
-  // The whole text is what counts; while the sum of its lines is far over, it need not be measured.
-  let total = sizes.reduce((a, b) => a + b, 0) + measureText(renderLedger([]), measure);
   const gone = new Set<number>();
-  const kept = (): readonly LedgerLine[] => {
+  const keptWith = (range: Range | null): readonly LedgerLine[] => {
     const rest = single.filter((_, index) => !gone.has(index));
     return range === null ? rest : [range, ...rest];
   };
+  const fits = (range: Range | null): boolean =>
+    measureText(renderLedger(keptWith(range)), measure) <= tokens;
+  // The whole text is what counts; it is measured where the sum of its lines is near, and again when that has
+  // gone down by something: once for each line would take the square of a large ledger.
+  let total = sizes.reduce((a, b) => a + b, 0) + measureText(renderLedger([]), measure);
+  let next = 1.2 * tokens;
   for (const index of order) {
     const line = single[index];
     if (line === undefined) continue;
-    if (total <= 1.2 * tokens && measureText(renderLedger(kept()), measure) <= tokens) break;
-    range = collapse(range, line);
+    if (total <= next) {
+      if (fits(sum.toRange())) break;
+      next = total - tokens / 100;
+    }
+    sum.add(line);
     gone.add(index);
     total -= sizes[index] ?? 0;
   }
-  for (let fewer = range; fewer !== null && measureText(renderLedger(kept()), measure) > tokens;) {
-    fewer = withFewerNames(fewer);
-    if (fewer !== null) range = fewer;
-  }
-  return kept();
+  let range = sum.toRange();
+  let names = Math.min(MAX_NAMES, Object.keys(range?.calls ?? {}).length);
+  for (; names > 0 && !fits(range); range = sum.toRange(names)) names--;
+  return keptWith(range);
 }
 
 /**

@@ -2,6 +2,8 @@
  * Compaction of a transcript from elsewhere: the selector, the ledger and the verification of the loop, on
  * messages in their own format.
  *
+ * Over 300 lines: one compaction is planned, written, verified and undone here, and half of it is its public types.
+ *
  * @module
  */
 import {
@@ -31,8 +33,9 @@ export interface CompactTranscriptOptions {
   readonly budget: number;
   /** Default `full`. */
   readonly policy?: "full" | "backward";
-  /** Shares of the budget by which a cut may keep more or less. Default 0.15 each. */
+  /** Share of the budget by which a cut may keep more. Default 0.15. */
   readonly lookback?: number;
+  /** Share of the budget by which a cut may keep less. Default 0.15. */
   readonly lookahead?: number;
   /** Tokens kept free for the summary. Default 15 % of the budget, 300 to 4,000. */
   readonly summaryReserve?: number;
@@ -48,11 +51,15 @@ export interface CompactTranscriptOptions {
 
 /** One removed pair. */
 export interface LedgerPair {
+  /** Name of the tool. */
   readonly tool: string;
   /** JSON text; long strings are shown with both ends, their length and a hash. */
   readonly arguments: string;
+  /** How the call ended; `aborted` where it has no result. */
   readonly outcome: CallStatus;
+  /** What the result says, in a line. */
   readonly digest: string;
+  /** Id of the call, where it has one. */
   readonly callId: string | null;
   /** Index of the call's message in the input. */
   readonly at: number;
@@ -60,9 +67,13 @@ export interface LedgerPair {
 
 /** A result that is shown shortened. */
 export interface Trimmed {
+  /** Index of the result's message in the input. */
   readonly at: number;
+  /** Id of the call, where it has one. */
   readonly callId: string | null;
+  /** Tokens of the whole result. */
   readonly tokensBefore: number;
+  /** Tokens of what is shown of it. */
   readonly tokensAfter: number;
 }
 
@@ -70,7 +81,9 @@ export interface Trimmed {
 export interface CompactedTranscript {
   /** `deferred`: no legal cut now, one may come. `refused`: no cut can help. */
   readonly outcome: "compacted" | "nothing" | "deferred" | "refused";
+  /** The transcript from now on. */
   readonly messages: readonly JsonObject[];
+  /** The first message of the input that stays raw, how it was found, tokens beyond the budget; null without a cut. */
   readonly cut:
     | {
       readonly at: number;
@@ -79,11 +92,17 @@ export interface CompactedTranscript {
       readonly lookbackUsed: number;
     }
     | null;
+  /** Tokens of messages, system messages left out. */
   readonly tokens: { readonly before: number; readonly after: number; readonly budget: number };
+  /** The removed pairs. */
   readonly ledger: readonly LedgerPair[];
+  /** Results that are shown shortened. */
   readonly trims: readonly Trimmed[];
+  /** What was mended. */
   readonly repairs: readonly Repair[];
+  /** Why nothing was removed, where it was due. */
   readonly reason: string | null;
+  /** The legal cuts around the target of a compaction that was deferred or refused. */
   readonly nearest: { readonly before: number | null; readonly after: number | null } | null;
   /** With `plan`: the messages that the cut would summarise. */
   readonly toSummarise?: readonly JsonObject[];

@@ -88,15 +88,22 @@ class Plan {
   readonly behind: number;
   readonly ahead: number;
   readonly #pinned: readonly number[];
+  readonly #isPinned: ReadonlySet<number>;
   readonly #pinnedSums: readonly number[];
 
-  constructor(readonly transcript: Transcript, readonly policy: CutPolicy) {
+  readonly transcript: Transcript;
+  readonly policy: CutPolicy;
+
+  constructor(transcript: Transcript, policy: CutPolicy) {
+    this.transcript = transcript;
+    this.policy = policy;
     this.from = policy.from ?? 0;
     this.reserve = policy.reserve ?? summaryReserve(policy.budget);
     const raw = Math.max(0, policy.budget - this.reserve);
     this.behind = share(policy.lookback ?? 0.15, raw);
     this.ahead = share(policy.lookahead ?? 0.15, raw);
     this.#pinned = pinnedMessages(transcript, policy.pinned ?? []);
+    this.#isPinned = new Set(this.#pinned);
     const sums = [0];
     for (const message of this.#pinned) {
       sums.push((sums.at(-1) ?? 0) + transcript.tokensBetween(message, message + 1));
@@ -106,7 +113,7 @@ class Plan {
 
   /** Whether a message stays verbatim. */
   isPinned(message: number): boolean {
-    return this.#pinned.includes(message);
+    return this.#isPinned.has(message);
   }
 
   /** Tokens of the pinned messages before a cut. */

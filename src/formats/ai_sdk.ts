@@ -5,8 +5,10 @@
  * @module
  */
 import {
+  APPROVAL,
   badMessage,
   type Format,
+  isMade,
   isObject,
   type JsonObject,
   jsonText,
@@ -69,6 +71,7 @@ function readModelPart(
         input,
         text: jsonText(input, at, `${field}.input`),
         isTruncated: !isObject(input),
+        ...(found["providerExecuted"] === true ? { isHosted: true } : {}),
       };
     }
     case "tool-result":
@@ -89,7 +92,7 @@ function readModelPart(
 }
 
 function approvalId(found: JsonObject, at: number, field: string): string {
-  return `approval:${textAt(found["approvalId"], at, `${field}.approvalId`, "")}`;
+  return `${APPROVAL}${textAt(found["approvalId"], at, `${field}.approvalId`, "")}`;
 }
 
 function hasSignature(options: unknown): boolean {
@@ -192,9 +195,15 @@ export const aiSdk: Format = {
     const pieces = listAt(message["content"], at, "content").map((found, part) =>
       readModelPart(found, at, { role, part })
     );
-    return pieces.length > 0
-      ? pieces
-      : [{ kind: role === "assistant" ? "assistant" : "user", part: null, text: "" }];
+    if (role !== "assistant" && pieces.some(isMade)) {
+      throw badMessage(at, "content", "calls and reasoning in assistant messages only");
+    }
+    return pieces.length > 0 ? pieces : [{
+      kind: role === "assistant" ? "assistant" : "user",
+      part: null,
+      text: "",
+      isBlank: role !== "tool",
+    }];
   },
   addResults(message, results) {
     const written = results.map(({ callId, name, text, isError, raw }) =>

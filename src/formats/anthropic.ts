@@ -6,6 +6,7 @@
 import {
   badMessage,
   type Format,
+  isMade,
   isObject,
   type JsonObject,
   jsonText,
@@ -43,6 +44,12 @@ function readContent(
   return { text: texts.filter((text) => text !== "").join("\n"), files };
 }
 
+/** A text that is refused: white space alone is none. */
+function isBlankText(block: unknown): boolean {
+  return isObject(block) && block["type"] === "text" && typeof block["text"] === "string" &&
+    block["text"].trim() === "";
+}
+
 function readBlock(
   block: JsonObject,
   at: number,
@@ -77,12 +84,12 @@ function readBlock(
       callId,
       name,
       isTruncated: !isObject(input),
+      ...(type === "tool_use" ? {} : { isHosted: true }),
     };
   }
   if (isResult(block)) {
     const content = block["content"];
-    const isBlank = Array.isArray(content) &&
-      content.some((found) => isObject(found) && found["type"] === "text" && found["text"] === "");
+    const isBlank = Array.isArray(content) && content.some(isBlankText);
     const callId = textAt(block["tool_use_id"], at, `${field}.tool_use_id`, "");
     return {
       kind: "tool_result",
@@ -124,10 +131,10 @@ export const anthropic: Format = {
     const content = message["content"];
     if (typeof content === "string") return [{ kind: role, part: null, text: content, isText: true }];
     const pieces = listAt(content, at, "content").map((block, part) => readBlock(block, at, { role, part }));
-    if (role !== "assistant" && pieces.some((piece) => piece.kind === "tool_use")) {
-      throw badMessage(at, "content", "tool calls in assistant messages only");
+    if (role !== "assistant" && pieces.some(isMade)) {
+      throw badMessage(at, "content", "tool calls and thinking in assistant messages only");
     }
-    return pieces.length > 0 ? pieces : [{ kind: role, part: null, text: "" }];
+    return pieces.length > 0 ? pieces : [{ kind: role, part: null, text: "", isBlank: true }];
   },
   addResults(message, results) {
     const written = results.map(writeResult);
@@ -147,5 +154,12 @@ export const anthropic: Format = {
     edits.edit(message, part, (block) => {
       if (part === null || isResult(block)) return { ...block, content: text };
       return { ...objectAt(block, 0, "content"), text };
+    }),
+  withoutBlanks: (message, part) =>
+    edits.edit(message, part, (block) => {
+      const content = block["content"];
+      return Array.isArray(content)
+        ? { ...block, content: content.filter((found) => !isBlankText(found)) }
+        : block;
     }),
 };

@@ -5,7 +5,7 @@
  */
 import { checkTranscript } from "../core/check.ts";
 import type { Violation, ViolationCode } from "../core/record.ts";
-import type { Piece } from "./format.ts";
+import { APPROVAL, type Piece } from "./format.ts";
 import type { Reading } from "./read.ts";
 
 /** A call that has no result, and why. */
@@ -14,8 +14,11 @@ export interface OpenCall {
   readonly at: number;
   /** Index among the calls of its message. */
   readonly call: number;
+  /** Its id, where it has one. */
   readonly callId: string | null;
+  /** Name of the tool, where it has one. */
   readonly name: string | null;
+  /** Whether somebody will answer it. */
   readonly state: "in_flight" | "abandoned";
 }
 
@@ -44,8 +47,11 @@ function hasLateResults(pieces: readonly Piece[]): boolean {
  * ```
  */
 export function checkMessages(reading: Reading): readonly Violation[] {
-  const { format, pieces, transcript } = reading;
-  const violations = [...checkTranscript(transcript)];
+  const { format, messages, pieces, transcript } = reading;
+  // Approvals are no calls: where they stand, and how often, is nobody's rule.
+  const violations = checkTranscript(transcript).filter(({ code, callId }) =>
+    code === "orphan_result" || callId?.startsWith(APPROVAL) !== true
+  );
   if (format.rules.resultsFirst) {
     for (const [at, message] of pieces.entries()) {
       if (message.some((piece) => piece.kind === "assistant" || piece.kind === "tool_use")) continue;
@@ -55,20 +61,17 @@ export function checkMessages(reading: Reading): readonly Violation[] {
       );
     }
   }
-  if (format.rules.noEmptyText) {
-    for (const [at, message] of pieces.entries()) {
-      if (!message.some((piece) => piece.isText === true && piece.text === "")) continue;
-      violations.push(dialectViolation("empty_text", at, `Message ${at} has an empty text`));
-    }
+  for (const [at, message] of pieces.entries()) {
+    const isEmpty = message.some((piece) =>
+      piece.kind !== "tool_result" &&
+      (piece.isBlank === true ||
+        (format.rules.noEmptyText && piece.isText === true && piece.text.trim() === ""))
+    );
+    if (isEmpty) violations.push(dialectViolation("empty_text", at, `Message ${at} has an empty text`));
   }
   if (format.rules.firstFromUser) {
     const first = pieces.findIndex((message) => !message.every((piece) => piece.kind === "system"));
-    if (
-      first >= 0 &&
-      !pieces[first]?.some((piece) =>
-        piece.kind === "user" || piece.kind === "summary" || piece.kind === "tool_result"
-      )
-    ) {
+    if (messages[first]?.["role"] === "assistant") {
       violations.push(
         dialectViolation("first_not_user", first, `Message ${first} is the first one and not from the user`),
       );

@@ -6,6 +6,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { RecordKind, TranscriptRecord } from "../core/record.ts";
+import { parseExact } from "./source.ts";
 
 /** Names of the wire formats. */
 export type FormatName = "openai-chat" | "anthropic" | "openai-responses" | "ai-sdk" | "gemini";
@@ -15,6 +16,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** One part of a message, as far as the core and the ledger need it. */
 export interface Piece extends Pick<TranscriptRecord, "callId" | "name" | "approval" | "interim" | "sticks"> {
+  /** What the part is to the core. */
   readonly kind: RecordKind;
   /** Index of the part in its message, null where the message is the part. */
   readonly part: number | null;
@@ -28,22 +30,29 @@ export interface Piece extends Pick<TranscriptRecord, "callId" | "name" | "appro
   readonly isTruncated?: boolean;
   /** A result that reports a failure. */
   readonly isError?: boolean;
-  /** A result that holds an empty text, which its provider refuses. */
+  /** A result with an empty text in it, or a message with nothing in it, which providers refuse. */
   readonly isBlank?: boolean;
   /** Reasoning whose bytes a provider has signed. */
   readonly isSigned?: boolean;
   /** The part is nothing but text: it may be emptied, marked or left out. */
   readonly isText?: boolean;
+  /** A call that the provider runs itself: nobody else can answer it. */
+  readonly isHosted?: boolean;
   /** The answer is a field of the call's own part. */
   readonly isInPlace?: boolean;
 }
 
 /** A result to write: `raw` is the part it came in, if it is only moved. */
 export interface ResultToWrite {
+  /** Id of the call, empty where it has none. */
   readonly callId: string;
+  /** Name of the tool. */
   readonly name: string;
+  /** What it says. */
   readonly text: string;
+  /** Whether it reports a failure. */
   readonly isError: boolean;
+  /** The part that it came in. */
   readonly raw?: unknown;
 }
 
@@ -51,13 +60,17 @@ export interface ResultToWrite {
 export interface DialectRules {
   /** Results stand at the front of the message that follows their call. */
   readonly resultsFirst: boolean;
+  /** The first message comes from the user. */
   readonly firstFromUser: boolean;
+  /** A text is never empty. */
   readonly noEmptyText: boolean;
 }
 
 /** One wire format. Every edit gives a new message with all other fields as they were. */
 export interface Format {
+  /** Name of the format. */
   readonly name: FormatName;
+  /** What its provider refuses. */
   readonly rules: DialectRules;
   /** Whether a message looks like one of this format, and of no other: used where the format is not named. */
   isTypical(message: JsonObject): boolean;
@@ -75,13 +88,20 @@ export interface Format {
   without(message: JsonObject, parts: readonly (number | null)[]): JsonObject | null;
   /** The message with its parts in another order; `order` lists the old indexes. */
   reorder(message: JsonObject, order: readonly number[]): JsonObject;
+  /** The message with another id on a call or on a result. */
   withCallId(message: JsonObject, part: number | null, id: string): JsonObject;
+  /** The message with other arguments of a call. */
   withArguments(message: JsonObject, part: number | null, input: JsonObject): JsonObject;
   /** The message with another text in a text part or a result. */
   withText(message: JsonObject, part: number | null, text: string): JsonObject;
+  /** The message without the empty texts in a result that holds more; only where results are lists of parts. */
+  withoutBlanks?(message: JsonObject, part: number | null): JsonObject;
   /** The message whose call is answered in its own part; only where results are `isInPlace`. */
   answerInPlace?(message: JsonObject, part: number | null, result: ResultToWrite): JsonObject;
 }
+
+/** Ids of approvals begin with this, so that none is that of a call. */
+export const APPROVAL = "approval:";
 
 /** Complains about a message that is not of its format. */
 export function badMessage(at: number, field: string, wanted: string): SelvageError {
@@ -95,6 +115,11 @@ export function badMessage(at: number, field: string, wanted: string): SelvageEr
 /** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether only a model makes such a piece. */
+export function isMade({ kind }: Piece): boolean {
+  return kind === "tool_use" || kind === "reasoning";
 }
 
 /** A field that has to be an object. */
@@ -116,25 +141,73 @@ export function listAt(value: unknown, at: number, field: string): readonly Json
   return value.map((item, index) => objectAt(item, at, `${field}[${index}]`));
 }
 
+/** Levels to which JSON may be nested: far more than anybody means, far less than what overflows a stack. */
+const MAX_DEPTH = 1_000;
+
+/** The way to a value that is nested deeper than {@link MAX_DEPTH}, or null where none is. */
+function wayTooDeep(value: unknown, left: number): readonly string[] | null {
+  if (typeof value !== "object" || value === null) return null;
+  if (left === 0) return [];
+  for (const [key, inner] of Object.entries(value)) {
+    const way = wayTooDeep(inner, left - 1);
+    if (way !== null) return [key, ...way];
+  }
+  return null;
+}
+
+/** Refuses JSON that is nested too deeply: much of what reads it later on goes down with each level. */
+export function refuseDeep(value: unknown, at: number, field = ""): void {
+  const way = wayTooDeep(value, MAX_DEPTH);
+  if (way === null) return;
+  // The first steps name the field; nobody reads a thousand of them.
+  const names = way.slice(0, 3).map((key) => /^\d+$/.test(key) ? `[${key}]` : `.${key.slice(0, 40)}`).join(
+    "",
+  );
+  throw badMessage(at, (field + names).replace(/^\./, ""), `JSON nested at most ${MAX_DEPTH} levels deep`);
+}
+
 /** A JSON value as text. */
 export function jsonText(value: unknown, at: number, field: string): string {
   if (typeof value === "string") return value;
   try {
     return JSON.stringify(value) ?? "";
   } catch {
-    throw badMessage(at, field, "JSON that is not nested too deeply");
+    throw badMessage(at, field, "a JSON value");
   }
 }
 
-/** Arguments that came as text: parsed where they are a JSON object. */
-export function parseArguments(text: string): { readonly input: unknown; readonly isTruncated: boolean } {
+/** Arguments that came as text: parsed where they are a JSON object, numbers with all their digits. */
+export function parseArguments(
+  text: string,
+  at: number,
+  field: string,
+): { readonly input: unknown; readonly isTruncated: boolean } {
   if (text.trim() === "") return { input: {}, isTruncated: false };
+  let input: unknown;
   try {
-    const input: unknown = JSON.parse(text);
-    return { input, isTruncated: !isObject(input) };
+    input = parseExact(text);
   } catch {
     return { input: text, isTruncated: true };
   }
+  refuseDeep(input, at, field);
+  return { input, isTruncated: !isObject(input) };
+}
+
+/** Copies that their maker may edit in place: k edits of one message then cost k, not k². */
+const drafts = new WeakSet<JsonObject>();
+
+/** A copy of a message of which {@link Format} edits parts in place, until it is settled. */
+export function draftOf(message: JsonObject): JsonObject {
+  const draft = Object.fromEntries(
+    Object.entries(message).map(([key, value]) => [key, Array.isArray(value) ? [...value] : value]),
+  );
+  drafts.add(draft);
+  return draft;
+}
+
+/** Ends the drafts among messages: from now on an edit gives a new message again. */
+export function settleDrafts(messages: Iterable<JsonObject>): void {
+  for (const message of messages) drafts.delete(message);
 }
 
 /** A message whose list of parts is `key`: the edits that are the same for all such formats. */
@@ -149,17 +222,20 @@ export function partEdits(key: string): Pick<Format, "take" | "without" | "reord
   return {
     take: (message, part) => part === null ? message : partsOf(message)[part],
     without(message, gone) {
-      if (gone.includes(null)) return null;
-      const left = partsOf(message).filter((_, index) => !gone.includes(index));
+      const all = new Set(gone);
+      if (all.has(null)) return null;
+      const left = partsOf(message).filter((_, index) => !all.has(index));
       return left.length === 0 ? null : { ...message, [key]: left };
     },
     reorder: (message, order) => ({ ...message, [key]: order.map((index) => partsOf(message)[index]) }),
     edit(message, part, change) {
       if (part === null) return change(message);
-      const parts = partsOf(message).map((found, index) =>
-        index === part ? change(found as JsonObject) : found
-      );
-      return { ...message, [key]: parts };
+      const parts = message[key];
+      if (!Array.isArray(parts) || part >= parts.length) return message;
+      const isDraft = drafts.has(message);
+      const edited = isDraft ? parts : [...parts];
+      edited[part] = change(edited[part]);
+      return isDraft ? message : { ...message, [key]: edited };
     },
     insert(message, index, added) {
       return {

@@ -76,9 +76,12 @@ export const gemini: Format = {
     const pieces = listAt(message["parts"], at, "parts").map((part, index) =>
       readPart(part, at, { role, index })
     );
+    if (role !== "model" && pieces.some((piece) => piece.kind === "tool_use")) {
+      throw badMessage(at, "parts", 'calls in contents of the role "model" only');
+    }
     return pieces.length > 0
       ? pieces
-      : [{ kind: role === "model" ? "assistant" : "user", part: null, text: "" }];
+      : [{ kind: role === "model" ? "assistant" : "user", part: null, text: "", isBlank: true }];
   },
   addResults(message, results) {
     const written = results.map(({ callId, name, text, isError, raw }) =>
@@ -104,13 +107,15 @@ export const gemini: Format = {
   reorder: edits.reorder,
   withCallId: (message, part, id) => editInner(message, part, (inner) => ({ ...inner, id })),
   withArguments: (message, part, args) => editInner(message, part, (inner) => ({ ...inner, args })),
-  withText: (message, part, text) =>
-    edits.edit(message, part, (found) => {
+  withText(message, part, text) {
+    if (part === null) return { ...message, parts: [{ text }] };
+    return edits.edit(message, part, (found) => {
       const answer = found["functionResponse"];
       if (!isObject(answer)) return { ...found, text };
       const failed = isObject(answer["response"]) && "error" in answer["response"];
       return { ...found, functionResponse: { ...answer, response: { [failed ? "error" : "output"]: text } } };
-    }),
+    });
+  },
 };
 
 /** Edits the call or the response inside a part. */

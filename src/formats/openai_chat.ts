@@ -37,14 +37,22 @@ function readContent(content: unknown, at: number, kind: Piece["kind"]): readonl
 }
 
 function readCall(call: JsonObject, at: number, index: number): Piece {
+  const isCustom = call["function"] === undefined || call["function"] === null;
+  const kind = isCustom && call["custom"] !== undefined ? "custom" : "function";
   const field = `tool_calls[${index}]`;
-  const made = objectAt(call["function"] ?? call["custom"], at, `${field}.function`);
+  const made = objectAt(call[kind], at, `${field}.${kind}`);
   const callId = textAt(call["id"], at, `${field}.id`, "");
-  const name = textAt(made["name"], at, `${field}.name`, "");
-  const text = jsonText(made["arguments"] ?? made["input"] ?? "", at, `${field}.arguments`);
-  const parsed = call["custom"] === undefined ? parseArguments(text) : { input: text, isTruncated: false };
+  const name = textAt(made["name"], at, `${field}.${kind}.name`, "");
+  const written = kind === "custom" ? "input" : "arguments";
+  const text = jsonText(made[written] ?? "", at, `${field}.${kind}.${written}`);
+  const parsed = kind === "custom"
+    ? { input: text, isTruncated: false }
+    : parseArguments(text, at, `${field}.${kind}.${written}`);
   return { kind: "tool_use", part: CALLS + index, text, callId, name, ...parsed };
 }
+
+/** What an assistant message may hold in place of content and calls. */
+const SAID = ["refusal", "audio", "function_call"];
 
 /** The text of a tool message as one piece: its parts are one result. */
 function readResult(message: JsonObject, at: number): Piece {
@@ -80,7 +88,7 @@ export const openaiChat: Format = {
         const found = made === undefined || made === null ? [] : listAt(made, at, "tool_calls");
         const text = readContent(message["content"], at, "assistant");
         const reasoning = message["reasoning_content"] ?? message["reasoning"];
-        return nonEmpty([
+        const read = [
           ...(typeof reasoning === "string"
             ? [{ kind: "reasoning" as const, part: null, text: reasoning }]
             : []),
@@ -89,7 +97,11 @@ export const openaiChat: Format = {
             ? text.filter((piece) => piece.text !== "" || piece.files !== undefined)
             : text),
           ...found.map((call, index) => readCall(call, at, index)),
-        ], "assistant");
+        ];
+        if (text.length > 0 || found.length > 0) return read;
+        // A refusal, audio and the calls of old stand beside the content; reasoning alone is refused.
+        const isSaid = SAID.some((field) => message[field] !== undefined && message[field] !== null);
+        return [...read, { kind: "assistant", part: null, text: "", ...(isSaid ? {} : { isBlank: true }) }];
       }
       case "tool":
       case "function":
@@ -127,5 +139,5 @@ export const openaiChat: Format = {
 };
 
 function nonEmpty(pieces: readonly Piece[], kind: Piece["kind"]): readonly Piece[] {
-  return pieces.length > 0 ? pieces : [{ kind, part: null, text: "" }];
+  return pieces.length > 0 ? pieces : [{ kind, part: null, text: "", isBlank: true }];
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  APPROVAL,
   badMessage,
   type Format,
   isObject,
@@ -21,7 +22,9 @@ const edits = partEdits("content");
 /** Items that the model makes; whatever is none of these and no result comes from the user's side. */
 function isAssistantItem(item: JsonObject): boolean {
   const type = String(item["type"] ?? "message");
-  return type === "message" ? item["role"] === "assistant" : type !== "compaction" && !/_output$/.test(type);
+  return type === "message"
+    ? item["role"] === "assistant"
+    : type !== "compaction" && !/_(output|response)$/.test(type);
 }
 
 function readMessage(item: JsonObject, at: number): readonly Piece[] {
@@ -37,7 +40,7 @@ function readMessage(item: JsonObject, at: number): readonly Piece[] {
     if (typeof text === "string") return { kind, part: index, text, isText: true };
     return { kind, part: index, text: "", files: 1 };
   });
-  return pieces.length > 0 ? pieces : [{ kind, part: null, text: "" }];
+  return pieces.length > 0 ? pieces : [{ kind, part: null, text: "", isBlank: true }];
 }
 
 function readOutput(item: JsonObject, at: number): Piece {
@@ -71,7 +74,9 @@ export const openaiResponses: Format = {
     }
     if (type === "function_call" || type === "custom_tool_call") {
       const text = jsonText(item["arguments"] ?? item["input"] ?? "", at, "arguments");
-      const parsed = type === "function_call" ? parseArguments(text) : { input: text, isTruncated: false };
+      const parsed = type === "function_call"
+        ? parseArguments(text, at, "arguments")
+        : { input: text, isTruncated: false };
       const callId = textAt(item["call_id"], at, "call_id", "");
       return [{
         kind: "tool_use",
@@ -84,11 +89,11 @@ export const openaiResponses: Format = {
     }
     if (/_call_output$/.test(type)) return [readOutput(item, at)];
     if (type === "mcp_approval_request") {
-      const callId = `approval:${textAt(item["id"], at, "id", "")}`;
+      const callId = `${APPROVAL}${textAt(item["id"], at, "id", "")}`;
       return [{ kind: "tool_use", part: null, text: jsonText(item, at, type), callId, approval: true }];
     }
     if (type === "mcp_approval_response") {
-      const callId = `approval:${textAt(item["approval_request_id"], at, "approval_request_id", "")}`;
+      const callId = `${APPROVAL}${textAt(item["approval_request_id"], at, "approval_request_id", "")}`;
       return [{ kind: "tool_result", part: null, text: "", callId, approval: true }];
     }
     if (/^(local_shell|computer|shell|apply_patch)_call$/.test(type)) {

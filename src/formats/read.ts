@@ -5,11 +5,20 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Pair, TranscriptRecord } from "../core/record.ts";
+import type { TranscriptRecord } from "../core/record.ts";
 import { Transcript } from "../core/transcript.ts";
 import { aiSdk, aiSdkUi } from "./ai_sdk.ts";
 import { anthropic } from "./anthropic.ts";
-import { badMessage, type Format, type FormatName, isObject, type JsonObject, type Piece } from "./format.ts";
+import { type CallName, Calls, unknownCall } from "./calls.ts";
+import {
+  badMessage,
+  type Format,
+  type FormatName,
+  isObject,
+  type JsonObject,
+  type Piece,
+  refuseDeep,
+} from "./format.ts";
 import { gemini } from "./gemini.ts";
 import { openaiChat } from "./openai_chat.ts";
 import { openaiResponses } from "./openai_responses.ts";
@@ -20,8 +29,7 @@ const FORMATS: readonly Format[] = [aiSdk, gemini, anthropic, openaiChat, openai
 /** Names of all formats. */
 export const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
 
-/** A call, by id (its last unanswered occurrence) or by place. */
-export type CallName = string | { readonly at: number; readonly call: number };
+export type { CallName };
 
 /** How to read a transcript. */
 export interface ReadOptions {
@@ -29,8 +37,11 @@ export interface ReadOptions {
   readonly format?: FormatName;
   /** Calls that will still be answered. Default: those that are open at the very end. */
   readonly inFlight?: readonly CallName[];
-  /** Ids of calls that give interim results before the last one. */
-  readonly longRunning?: readonly string[];
+  /**
+   * Calls that give interim results before the last one. An id stands for all calls of that id, and may stand for
+   * none: those that an earlier compaction took away.
+   */
+  readonly longRunning?: readonly CallName[];
   /** `auto`: no cut inside the last tool loop where reasoning in it is signed. Default. */
   readonly thinking?: "auto" | "ignore";
   /** Tokens of each message, as the caller counts them. Default, also for single ones: counted with `measure`. */
@@ -43,12 +54,17 @@ export interface ReadOptions {
 
 /** A transcript that was read. `pieces[i]` are the parts of `messages[i]`. */
 export interface Reading {
+  /** The format of the messages. */
   readonly format: Format;
+  /** The messages, the objects that were given. */
   readonly messages: readonly JsonObject[];
+  /** The parts of each message. */
   readonly pieces: readonly (readonly Piece[])[];
+  /** Pairs, atoms and legal cuts. */
   readonly transcript: Transcript;
   /** How it was read, to read what is made of it in the same way. */
   readonly options: ReadOptions;
+  /** Tokens of a text. */
   readonly measure: (text: string) => number;
 }
 
@@ -73,7 +89,10 @@ export function detectFormat(messages: readonly JsonObject[]): FormatName {
     const format = FORMATS.find((format) => format.isTypical(message));
     if (format !== undefined) return format.name;
   }
-  if (messages.every((message) => typeof message["role"] === "string" && "content" in message)) {
+  const strange = messages.findIndex((message) =>
+    typeof message["role"] !== "string" || !("content" in message)
+  );
+  if (strange < 0) {
     const hasBlocks = messages.some((message) =>
       Array.isArray(message["content"]) &&
       message["content"].some((block) => isObject(block) && "source" in block)
@@ -84,7 +103,8 @@ export function detectFormat(messages: readonly JsonObject[]): FormatName {
     "unknown_format",
     `Cannot tell the format of the messages: found none of ${
       FORMAT_NAMES.join(", ")
-    }, wanted one, or its name`,
+    } in message ${strange}, wanted one, or its name`,
+    { fields: { at: strange, field: typeof messages[strange]?.["role"] === "string" ? "content" : "role" } },
   );
 }
 
@@ -97,7 +117,8 @@ function chooseFormat(messages: readonly JsonObject[], name: FormatName | undefi
   if (format === undefined) {
     throw new SelvageError(
       "unknown_format",
-      `Cannot read the format ${JSON.stringify(wanted)}: wanted ${FORMAT_NAMES.join(", ")}`,
+      `Cannot read the format ${JSON.stringify(wanted.slice(0, 40))}: wanted ${FORMAT_NAMES.join(", ")}`,
+      { fields: { field: "format" } },
     );
   }
   return format;
@@ -119,6 +140,19 @@ function priceOf(
   // What rounding left over goes to the first, so that the message costs what the caller says.
   return shares.map((tokens, index) =>
     index === 0 ? tokens + total - shares.reduce((a, b) => a + b, 0) : tokens
+  );
+}
+
+function refuseTokens(tokens: readonly (number | undefined)[], messages: number): void {
+  const bad = tokens.findIndex((count) =>
+    count !== undefined && !(count >= 0 && count <= Number.MAX_SAFE_INTEGER)
+  );
+  if (tokens.length === messages && bad < 0) return;
+  const found = bad < 0 ? `${tokens.length} for ${messages} messages` : `${tokens[bad]} for message ${bad}`;
+  throw new SelvageError(
+    "bad_tokens",
+    `Cannot use the token counts: found ${found}, wanted one number a message, 0 or more`,
+    { fields: { field: "tokens", ...(bad < 0 ? {} : { at: bad }) } },
   );
 }
 
@@ -164,22 +198,16 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
     throw new SelvageError(
       "bad_transcript",
       "Cannot read the transcript: found no list of messages, wanted one",
+      { fields: { field: "messages" } },
     );
   }
   const objects = messages.map((message, at) => {
-    if (!isObject(message)) throw badMessage(at, "the message", "an object");
+    if (!isObject(message)) throw badMessage(at, `messages[${at}]`, "an object");
+    refuseDeep(message, at);
     return message;
   });
   const { tokens, measure = estimateTokens, isSummary = () => false } = options;
-  if (
-    tokens !== undefined &&
-    (tokens.length !== objects.length || tokens.some((count) => count !== undefined && !(count >= 0)))
-  ) {
-    throw new SelvageError(
-      "bad_tokens",
-      `Cannot use the token counts: found ${tokens.length} for ${objects.length} messages, wanted one number a message`,
-    );
-  }
+  if (tokens !== undefined) refuseTokens(tokens, objects.length);
   const format = chooseFormat(objects, options.format);
   const pieces = objects.map((message, at) => {
     const read = format.read(message, at);
@@ -191,7 +219,12 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
   const prices = pieces.map((message, at) => priceOf(message, { measure, total: tokens?.[at] }));
   const loop = options.thinking === "ignore" ? null : signedLoop(pieces);
 
-  const parse = (promised: ReadonlySet<number>): Transcript => {
+  const { inFlight, longRunning = [] } = options;
+  const calls = new Calls(pieces);
+  const lasting = [...new Set(longRunning)].flatMap((name) => calls.named(name, "longRunning"));
+  const goingOn = new Set(lasting.map((call) => calls.records[call]));
+
+  const parse = (promised: ReadonlySet<number | undefined>): Transcript => {
     const transcript = new Transcript();
     let record = 0;
     for (const [message, found] of pieces.entries()) {
@@ -206,56 +239,40 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
         ...(piece.interim ? { interim: true } : {}),
         ...(piece.sticks ? { sticks: true } : {}),
         ...(joins ? { joins: true } : {}),
-        ...(piece.kind === "tool_use" && options.longRunning?.includes(piece.callId ?? "")
-          ? { longRunning: true }
-          : {}),
+        ...(goingOn.has(record) ? { longRunning: true } : {}),
         ...(promised.has(record++) ? { inFlight: true } : {}),
       })));
       if (loop !== null && message === loop.to - 1) transcript.joinFrom(loop.from);
     }
-    if (options.inFlight !== undefined) transcript.abandonOpen();
+    if (inFlight !== undefined) transcript.abandonOpen();
     return transcript;
   };
 
   const first = parse(new Set());
-  const promised = new Set((options.inFlight ?? []).flatMap((name) => findCall(first, name) ?? []));
-  const transcript = promised.size === 0 ? first : parse(promised);
-  // Calls by place: ids may repeat, and places can be moved along with the messages.
-  const places = [...promised].flatMap((record) => placeOf(transcript, record) ?? []);
-  const kept = options.inFlight === undefined ? {} : { inFlight: places };
+  const promised = [...new Set(inFlight)].map((name) => findCall(name, { calls, transcript: first }));
   return {
     format,
     messages: objects,
     pieces,
-    transcript,
+    transcript: promised.length === 0 ? first : parse(new Set(promised.map((call) => calls.records[call]))),
     measure,
-    options: { ...options, ...kept, format: format.name },
+    options: {
+      ...options,
+      format: format.name,
+      // By place from now on: ids may repeat, and places can be moved along with the messages.
+      ...(inFlight === undefined ? {} : { inFlight: promised.map((call) => calls.placeOf(call)) }),
+      ...(lasting.length === 0 ? {} : { longRunning: lasting.map((call) => calls.placeOf(call)) }),
+    },
   };
 }
 
-/** The record of a named call: the last one of its id without an answer, else the last one; or the nth of a message. */
-function findCall(transcript: Transcript, name: CallName): number | null {
-  const named = transcript.pairs.filter((pair) => {
-    const call = transcript.records[pair.call];
-    return typeof name === "string" ? call?.callId === name : call?.message === name.at;
-  });
-  const found: Pair | undefined = typeof name === "string"
-    ? named.findLast((pair) => pair.state !== "answered") ?? named.at(-1)
-    : named[name.call];
-  if (found === undefined) {
-    throw new SelvageError("unknown_call", `Cannot find the call ${JSON.stringify(name)} among the messages`);
-  }
-  return found.call;
-}
-
-function placeOf(
-  transcript: Transcript,
-  record: number,
-): { readonly at: number; readonly call: number } | null {
-  const call = transcript.records[record];
-  if (call === undefined) return null;
-  const inMessage = transcript.pairs.filter((pair) =>
-    transcript.records[pair.call]?.message === call.message
-  );
-  return { at: call.message, call: inMessage.findIndex((pair) => pair.call === record) };
+/** The call of a name: of those of an id the last one without an answer, else the last one. */
+function findCall(
+  name: CallName,
+  { calls, transcript }: { readonly calls: Calls; readonly transcript: Transcript },
+): number {
+  const named = calls.named(name, "inFlight");
+  const found = named.findLast((call) => transcript.pairs[call]?.state !== "answered") ?? named.at(-1);
+  if (found === undefined) throw unknownCall(name, "inFlight");
+  return found;
 }

@@ -3,6 +3,8 @@
  * decides on each step from nothing but the messages of the request. What a compaction loses, it does not know, so
  * a lost or doubled pair shows in what it does: it stops with a text that begins with "Derailed:".
  *
+ * Over 300 lines: the rules of one script, read from top to bottom.
+ *
  * @module
  */
 import type { ModelRequest } from "../ports.ts";

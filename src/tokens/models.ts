@@ -18,6 +18,7 @@ export interface ModelFacts {
   readonly factor: number;
   /** Billed tokens of a call and its result beside their text. */
   readonly pairOverhead: number;
+  /** How images are priced. */
   readonly media: MediaFamily;
   /** `bound`: signed reasoning is refused under any other prefix than the one it was made under. */
   readonly thinking: "bound" | "unbound";

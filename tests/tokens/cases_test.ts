@@ -6,11 +6,18 @@ import { readTranscript } from "../../src/formats/read.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { ContextMeter } from "../../src/tokens/meter.ts";
 
+/** Options of a case, as far as they are numbers. */
+interface Numbers {
+  readonly threshold: number;
+  readonly toolDefinitionTokens: number;
+  readonly lastReportedUsageTokens: number;
+  readonly maxCountedTokens: number;
+}
+
 /** A case with its repeated strings written out. */
-// deno-lint-ignore no-explicit-any -- each case has options of its own
 function load(
   name: string,
-): { readonly messages: readonly any[]; readonly options: any; readonly assert: any } {
+): { readonly messages: readonly unknown[]; readonly options: Numbers; readonly assert: Numbers } {
   const text = Deno.readTextFileSync(new URL(`../fixtures/cases/${name}.json`, import.meta.url));
   return JSON.parse(
     text,

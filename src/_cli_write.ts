@@ -1,0 +1,87 @@
+/**
+ * Replacing a file: in one step, with a backup, and never what somebody else has written meanwhile.
+ *
+ * @module
+ */
+import { createWriteStream } from "node:fs";
+import { chmod, constants, copyFile, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { SelvageError } from "./core/errors.ts";
+
+/** When and in which size a file was last written. */
+export interface Seen {
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+/** Looks at a file before it is read, so that {@link replaceFile} can tell whether somebody else has written it. */
+export async function lookAt(file: string): Promise<Seen> {
+  const { size, mtimeMs } = await stat(file);
+  return { size, mtimeMs };
+}
+
+/** Copies a file to the first of FILE.bak, FILE.bak.1, FILE.bak.2 … that is free. */
+async function backUp(file: string): Promise<string> {
+  for (let n = 0;; n++) {
+    const backup = n === 0 ? `${file}.bak` : `${file}.bak.${n}`;
+    try {
+      await copyFile(file, backup, constants.COPYFILE_EXCL);
+      return backup;
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/**
+ * Replaces a file in one step: whoever reads it sees the old text or the new one. A backup is made first.
+ *
+ * @param file The path; where it is a link, the file behind it is replaced.
+ * @param chunks The new text.
+ * @param seen What {@link lookAt} found.
+ * @returns The path of the backup.
+ * @throws SelvageError `changed_meanwhile`; errors of the file system.
+ */
+export async function replaceFile(file: string, chunks: Iterable<string>, seen: Seen): Promise<string> {
+  const target = await realpath(file);
+  const { mode } = await stat(target);
+  const temporary = join(dirname(target), `.selvage-${process.pid}-${crypto.randomUUID().slice(0, 8)}.tmp`);
+  const backup = await backUp(file);
+  try {
+    await pipeline(Readable.from(inBlocks(chunks)), createWriteStream(temporary, { flags: "wx" }));
+    const handle = await open(temporary, "r+");
+    await handle.sync().finally(() => handle.close());
+    // The mask of the process has its say when a file is made.
+    await chmod(temporary, mode & 0o777);
+    const now = await stat(target);
+    if (now.size !== seen.size || now.mtimeMs !== seen.mtimeMs) {
+      throw new SelvageError(
+        "changed_meanwhile",
+        `Cannot write ${file}: somebody else has written it since it was read; run the command again`,
+      );
+    }
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  return backup;
+}
+
+/** Joins small chunks, so that not each message is a write of its own. */
+export function* inBlocks(chunks: Iterable<string>): Generator<string> {
+  let block: string[] = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    block.push(chunk);
+    size += chunk.length;
+    if (size < 65_536) continue;
+    yield block.join("");
+    block = [];
+    size = 0;
+  }
+  if (size > 0) yield block.join("");
+}

@@ -1,0 +1,26 @@
+import { equal, ok } from "node:assert/strict";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+Deno.test("the demo keeps its promises, and README shows what it prints", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-P=demo", "tools/demo.ts"],
+    cwd: ROOT,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  equal(code, 0, new TextDecoder().decode(stderr));
+  const row = (name: string): string => text.match(new RegExp(`^${name} +(.*?)(?: {2,}|$)`, "m"))?.[1] ?? "";
+  ok(Number(row("tool calls")) >= 170, row("tool calls"));
+  ok(Number(row("compactions")) >= 5, row("compactions"));
+  ok(Number(row("deferrals")) >= 2, row("deferrals"));
+  equal(row("violations"), "0");
+  ok(text.includes("resolves the deferral within the turn"));
+  ok(text.includes("resolves the deferral at the turn boundary"));
+  const readme = await Deno.readTextFile(`${ROOT}README.md`);
+  for (const name of ["tool calls", "compactions", "deferrals", "largest context", "violations"]) {
+    const shown = readme.match(new RegExp(`^ {4}${name} +(.*)$`, "m"))?.[1];
+    equal(shown, row(name), `README's row ${name}`);
+  }
+});

@@ -1,0 +1,289 @@
+/** What must hold of any transcript that is read, repaired and compacted: each law throws where it is broken. */
+import assert from "node:assert/strict";
+import { pairsIn } from "../../src/compaction/ledger.ts";
+import { parseLedger } from "../../src/compaction/parse_ledger.ts";
+import { pinnedMessages } from "../../src/core/cut.ts";
+import type { ReadOptions } from "../../src/formats/read.ts";
+import {
+  checkMessages,
+  type CompactedTranscript,
+  compactTranscript,
+  type CompactTranscriptOptions,
+  isLedger,
+  type Reading,
+  readTranscript,
+  repairTranscript,
+} from "../../src/transcripts.ts";
+import {
+  anthropicFaults,
+  type Json,
+  openaiFaults,
+  settleAnthropic,
+  settleChat,
+  settleUi,
+  toChat,
+} from "../support/dialects.ts";
+import { formatOf, type Sample } from "./_transcripts.ts";
+
+/** Reads a sample in its own format. */
+export function read({ shape, messages }: Sample, options: ReadOptions = {}): Reading {
+  return readTranscript(messages, {
+    format: formatOf(shape),
+    isSummary: isLedger,
+    thinking: "ignore",
+    ...options,
+  });
+}
+
+/** Leaves calls that run long out, with all their results: these may come at any time, and more than once. */
+function withoutLong(chat: readonly Json[], long: ReadonlySet<string>): readonly Json[] {
+  if (long.size === 0) return chat;
+  const isLong = (id: unknown): boolean => long.has(String(id).replace(/_\d+$/, ""));
+  return chat.filter((message) => !isLong(message["tool_call_id"])).map((message) => {
+    const calls = message["tool_calls"];
+    if (!Array.isArray(calls)) return message;
+    const left = calls.filter(({ id }) => !isLong(id));
+    const { tool_calls: _, ...rest } = message;
+    return left.length > 0 ? { ...rest, tool_calls: left } : { ...rest, content: rest["content"] ?? "" };
+  });
+}
+
+/** Which calls are special. */
+interface Apart {
+  /** Ids of calls that are in flight, beside those that are open at the very end. */
+  readonly promised?: ReadonlySet<string>;
+  /** Ids of calls that run long. */
+  readonly long?: ReadonlySet<string>;
+}
+
+/** What the judges say of a transcript after every call that will still be answered has its answer. */
+export function judge(
+  { shape, messages }: Sample,
+  { promised = new Set(), long = new Set() }: Apart = {},
+): readonly string[] {
+  // A tool part of a UI message is answered in its place; the other formats get a message.
+  const answered = shape === "ai-sdk-ui" ? settleUi(messages, promised) : messages;
+  const chat = withoutLong(settleChat(toChat(formatOf(shape), answered), promised), long);
+  const found = openaiFaults(chat, { whole: shape !== "gemini" });
+  if (shape !== "anthropic" || long.size > 0) return found;
+  return [...found, ...anthropicFaults(settleAnthropic(messages, promised))];
+}
+
+/** Messages that a repair may change: those that it names, and the round that they begin. */
+function touchedBy({ pieces }: Reading, ats: readonly number[]): ReadonlySet<number> {
+  const touched = new Set<number>();
+  for (const first of ats) {
+    for (let at = first; at < pieces.length; at++) {
+      const isRound = pieces[at]?.some(({ kind }) => kind !== "user" && kind !== "system") === true;
+      if (at > first && !isRound) break;
+      touched.add(at);
+    }
+  }
+  return touched;
+}
+
+/** A repair leaves nothing wrong, is done after one run, and rebuilds nothing that is whole. */
+export function holdsRepair(sample: Sample): void {
+  const reading = read(sample);
+  const { messages, repairs } = repairTranscript(reading);
+  const after = read({ ...sample, messages });
+  const seen = JSON.stringify(messages);
+  assert.deepEqual(
+    checkMessages(after).map(({ code, at, callId }) => ({ code, at, callId })),
+    [],
+    `checked: ${seen}`,
+  );
+  assert.deepEqual(judge({ ...sample, messages }), [], `judged: ${seen}`);
+  const again = repairTranscript(after);
+  assert.deepEqual(again.repairs, [], `a second repair: ${seen}`);
+  assert(
+    again.messages.length === messages.length &&
+      again.messages.every((message, at) => message === messages[at]),
+  );
+  const out = new Set(messages);
+  const touched = touchedBy(reading, repairs.map(({ at }) => at));
+  // A result that moves changes the round that it moves to, wherever that is.
+  if (!repairs.some(({ code }) => code === "misplaced_result")) {
+    for (const [at, message] of sample.messages.entries()) {
+      assert(touched.has(at) || out.has(message), `message ${at} was rebuilt: ${seen}`);
+    }
+  }
+  if (repairs.length === 0) assert(messages.every((message, at) => message === sample.messages[at]));
+}
+
+/** How a sample is compacted: shares and picks are taken modulo what there is. */
+export interface Squeeze {
+  /** Share of the tokens to keep. */
+  readonly share: number;
+  /** Messages to pin. */
+  readonly pins: readonly number[];
+  /** Tokens for the summary; null leaves the default. */
+  readonly reserve: number | null;
+  readonly policy: "full" | "backward";
+  /** Calls that nobody has answered of which somebody will: picks among them; null leaves the default. */
+  readonly inFlight: readonly number[] | null;
+  /** Calls that give interim results: picks among all. */
+  readonly longRunning: readonly number[];
+}
+
+function pick<Value>(values: readonly Value[], picks: readonly number[]): readonly Value[] {
+  return values.length === 0
+    ? []
+    : [...new Set(picks.map((at) => values[at % values.length]))].flatMap((v) => v ?? []);
+}
+
+/** A compaction with what it was asked for. */
+interface Compaction {
+  readonly reading: Reading;
+  readonly options: CompactTranscriptOptions;
+  readonly promised: ReadonlySet<string>;
+  readonly long: ReadonlySet<string>;
+  readonly done: CompactedTranscript;
+}
+
+/** Compacts a sample whose ids are unique. */
+export function squeeze(sample: Sample, how: Squeeze): Compaction {
+  const plain = read(sample);
+  const ids = plain.pieces.flat().flatMap((piece) =>
+    piece.kind === "tool_use" && piece.approval !== true && piece.callId ? [piece.callId] : []
+  );
+  const open = plain.transcript.pairs.flatMap((pair) =>
+    pair.state === "answered" ? [] : plain.transcript.records[pair.call]?.callId || []
+  );
+  // Names of calls are ids here: they have to say which call is meant.
+  const isUnique = new Set(ids).size === ids.length;
+  const inFlight = how.inFlight === null || !isUnique ? undefined : pick(open, how.inFlight);
+  const longRunning = isUnique ? pick(ids, how.longRunning) : [];
+  const reading = read(sample, {
+    ...(inFlight === undefined ? {} : { inFlight }),
+    ...(longRunning.length === 0 ? {} : { longRunning }),
+  });
+  const options: CompactTranscriptOptions = {
+    budget: Math.max(1, Math.floor(reading.transcript.tokens * how.share)),
+    policy: how.policy,
+    pinned: pick([...sample.messages.keys()], how.pins),
+    ...(how.reserve === null ? {} : { summaryReserve: how.reserve }),
+  };
+  const promised = new Set(
+    reading.transcript.pairs.flatMap((pair) =>
+      pair.state === "in_flight" ? reading.transcript.records[pair.call]?.callId || [] : []
+    ),
+  );
+  return {
+    reading,
+    options,
+    promised,
+    long: new Set(longRunning),
+    done: compactTranscript(reading, options),
+  };
+}
+
+/** Messages of the input that a cut takes away, by the definition of what stays. */
+function removedBy({ reading, options, done }: Compaction): ReadonlySet<number> {
+  const stays = new Set(pinnedMessages(reading.transcript, options.pinned ?? []));
+  const isSystem = (at: number): boolean =>
+    reading.pieces[at]?.every(({ kind }) => kind === "system") === true;
+  const before = [...Array(done.cut?.at ?? 0).keys()];
+  return new Set(
+    before.filter((at) => !stays.has(at) && !isSystem(at) && reading.pieces[at]?.[0]?.kind !== "summary"),
+  );
+}
+
+function summariesIn(reading: Reading): readonly string[] {
+  return reading.pieces.flatMap((pieces) =>
+    pieces.flatMap(({ kind, text }) => kind === "summary" ? [text] : [])
+  );
+}
+
+/** What is compacted keeps its promises, whatever was asked for. */
+export function holdsCompaction(sample: Sample, how: Squeeze): void {
+  const compaction = squeeze(sample, how);
+  const { reading, options, promised, long, done } = compaction;
+  const { transcript } = reading;
+  const after = read({ ...sample, messages: done.messages });
+  const seen = JSON.stringify(done.messages);
+  assert.deepEqual(
+    judge({ ...sample, messages: done.messages }, { promised, long }),
+    [],
+    `${done.outcome}, judged: ${seen}`,
+  );
+
+  const removed = removedBy(compaction);
+  const gone = transcript.pairs.flatMap(({ call }) => {
+    const record = transcript.records[call];
+    return record === undefined || record.approval === true || !removed.has(record.message) ? [] : [record];
+  });
+  if (done.outcome !== "compacted") {
+    assert.deepEqual([done.cut, done.ledger, done.trims], [null, [], []]);
+    return;
+  }
+  assert(done.cut !== null && transcript.isLegalCut(done.cut.at), `cut ${done.cut?.at}`);
+  // C4: every pair that leaves is in the ledger of the answer, and its name and arguments are in the text.
+  assert.deepEqual(
+    done.ledger.map(({ at, callId }) => [at, callId]),
+    gone.map(({ message, callId }) => [message, callId || null]),
+  );
+  const [summary = "", ...others] = summariesIn(after);
+  assert.deepEqual(others, [], "two summaries");
+  const lines = parseLedger(summary)?.lines ?? [];
+  const earlier = summariesIn(reading).flatMap((text) => parseLedger(text)?.lines ?? []);
+  assert.equal(pairsIn(lines), pairsIn(earlier) + gone.length, `pairs in ${summary}`);
+  if (!lines.some(({ kind }) => kind === "range")) {
+    for (const pair of done.ledger) {
+      const line = lines.find((line) =>
+        line.kind === "pair" && line.tool === pair.tool && line.status === pair.outcome &&
+        line.digest === pair.digest &&
+        JSON.stringify(JSON.parse(line.args)) === JSON.stringify(JSON.parse(pair.arguments))
+      );
+      assert(line !== undefined, `no line for ${JSON.stringify(pair)} in ${summary}`);
+    }
+  }
+  // What is kept is what came in: pinned messages and the tail, but for results that were trimmed.
+  const out = new Set(done.messages);
+  const trimmed = new Set(done.trims.map(({ at }) => at));
+  const touched = touchedBy(reading, done.repairs.map(({ at }) => at));
+  const isMoved = done.repairs.some(({ code }) => code === "misplaced_result");
+  for (const [at, message] of sample.messages.entries()) {
+    const isKept = !removed.has(at) && reading.pieces[at]?.[0]?.kind !== "summary";
+    if (!isKept) assert(!out.has(message), `message ${at} was to be removed`);
+    else {assert(
+        out.has(message) || trimmed.has(at) || touched.has(at) || isMoved,
+        `message ${at} was rebuilt: ${seen}`,
+      );}
+  }
+  for (const pin of options.pinned ?? []) {
+    const message = sample.messages[pin];
+    if (message === undefined || reading.pieces[pin]?.[0]?.kind === "summary") continue;
+    assert(!trimmed.has(pin), "a pinned message was trimmed");
+    assert(out.has(message) || touched.has(pin) || isMoved, "a pinned message is gone");
+  }
+  for (const { tokensBefore, tokensAfter } of done.trims) assert(tokensAfter <= tokensBefore);
+  // C5: a second run on what came out finds nothing to do.
+  const again = compactTranscript(
+    read({ ...sample, messages: done.messages }, {
+      ...(reading.options.inFlight === undefined ? {} : { inFlight: [...promised] }),
+    }),
+    {
+      ...options,
+      pinned: (options.pinned ?? []).flatMap((pin) => {
+        const at = done.messages.findIndex((message) => message === sample.messages[pin]);
+        return at < 0 ? [] : [at];
+      }),
+    },
+  );
+  assert.equal(again.outcome, "nothing", `second run: ${again.reason}`);
+}
+
+/** A compaction of what was compacted and has grown: one ledger, in which the pairs add up. */
+export function holdsMerge(
+  { first, second }: { readonly first: Sample; readonly second: Sample },
+  shares: readonly [number, number],
+): void {
+  const how = { pins: [], reserve: null, policy: "full", inFlight: null, longRunning: [] } as const;
+  const once = squeeze(first, { ...how, share: shares[0] });
+  // The ids of what comes later are its own.
+  const later: readonly Json[] = JSON.parse(
+    JSON.stringify(second.messages).replaceAll(/"(?:a?special|c)(?=\d)/g, "$&9"),
+  );
+  holdsCompaction({ ...first, messages: [...once.done.messages, ...later] }, { ...how, share: shares[1] });
+}
