@@ -18,7 +18,7 @@ import { SelvageError } from "../core/errors.ts";
 import { verify } from "../core/verify.ts";
 import { checkMessages } from "../formats/check.ts";
 import { draftOf, type JsonObject, type Piece, settleDrafts } from "../formats/format.ts";
-import type { Reading } from "../formats/read.ts";
+import { type Reading, readTranscript } from "../formats/read.ts";
 import { type Repair, repairTranscript } from "../formats/repair.ts";
 import { rereadTranscript } from "../formats/reread.ts";
 import type { CallStatus } from "../ports.ts";
@@ -48,6 +48,9 @@ export interface CompactTranscriptOptions {
   /** Gives the cut and the ledger, and changes nothing. */
   readonly plan?: boolean;
 }
+
+/** Tokens to which a result may be shortened where a cut cannot be had otherwise: a note takes about 40. */
+const LEAST_TRIM = 64;
 
 /** One removed pair. */
 export interface LedgerPair {
@@ -227,7 +230,8 @@ function range(from: number, to: number): readonly number[] {
  * Compacts a transcript.
  *
  * @param reading The transcript as it was read; pass `isSummary: isLedger` when reading, so that an earlier
- *   compaction is gone on with instead of summarised as if somebody had said it.
+ *   compaction is gone on with instead of summarised as if somebody had said it. Where it was read with the default
+ *   for `thinking` and no cut is found, it is tried again with `steps`.
  * @param options Budget and policy, in tokens as `reading.measure` counts them.
  * @returns The outcome. Only `compacted` removes messages; `nothing`, `deferred` and `refused` give back the
  *   transcript, repaired where that is asked for. A second run on what came out answers `nothing`.
@@ -287,7 +291,12 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     ...(options.lookahead === undefined ? {} : { lookahead: options.lookahead }),
     ...(pins.length === 0 ? {} : { pinned: pins }),
   };
-  const plan = selectCut(transcript, policy);
+  const first = selectCut(transcript, policy);
+  // Nobody comes back here after the next step: where nothing else helps, results are shortened to the least that
+  // still says what was left out.
+  const plan = first.kind === "defer" && options.policy !== "backward"
+    ? selectCut(transcript, { ...policy, trimFloor: LEAST_TRIM })
+    : first;
   const before = transcript.tokens;
 
   /** The transcript as it is, repaired where that is asked for. */
@@ -312,6 +321,11 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   };
   if (plan.kind === "nothing") return unchanged("nothing");
   if (plan.kind === "defer") {
+    // A whole loop is too wide; but a tail that begins with its own signed reasoning is accepted as well.
+    const isSigned = pieces.some((message) => message.some((piece) => piece.isSigned === true));
+    if (isSigned && (reading.options.thinking ?? "auto") === "auto") {
+      return compactTranscript(readTranscript(input, { ...reading.options, thinking: "steps" }), options);
+    }
     const { reason, nearest } = plan;
     // An open call will be answered, and then a cut may be there; a pin or one wide atom stays what it is.
     return unchanged(

@@ -24,6 +24,8 @@ export interface CutPolicy {
   readonly pinned?: readonly number[];
   /** Whether results of an open atom may be trimmed, which the model has not read yet. Default true. */
   readonly trimOpen?: boolean;
+  /** No result is trimmed below this many tokens. Default {@link TRIM_FLOOR}. */
+  readonly trimFloor?: number;
   /** Takes the best legal cut there is, however far from the target: for a context that must shrink now. */
   readonly force?: boolean;
 }
@@ -62,7 +64,7 @@ export type CutPlan =
     readonly nearest: { readonly before: number | null; readonly after: number | null };
   };
 
-/** No result is trimmed below this many tokens. */
+/** No result is trimmed below this many tokens, unless a policy says otherwise. */
 export const TRIM_FLOOR = 200;
 
 /**
@@ -262,15 +264,16 @@ function trim(
   const { transcript, policy } = plan;
   let excess = plan.kept(at) - policy.budget;
   const trims: TrimPlan[] = [];
+  const floor = policy.trimFloor ?? TRIM_FLOOR;
   for (
     let record = firstRecordOf(transcript, at);
     record < transcript.records.length && excess > 0;
     record++
   ) {
     const found = transcript.records[record];
-    if (found?.kind !== "tool_result" || found.tokens <= TRIM_FLOOR || plan.isPinned(found.message)) continue;
+    if (found?.kind !== "tool_result" || found.tokens <= floor || plan.isPinned(found.message)) continue;
     if (policy.trimOpen === false && transcript.atomAt(found.message)?.open === true) continue;
-    const tokens = Math.max(TRIM_FLOOR, found.tokens - excess);
+    const tokens = Math.max(floor, found.tokens - excess);
     trims.push({ record, message: found.message, tokens });
     excess -= found.tokens - tokens;
   }

@@ -42,8 +42,11 @@ export interface ReadOptions {
    * none: those that an earlier compaction took away.
    */
   readonly longRunning?: readonly CallName[];
-  /** `auto`: no cut inside the last tool loop where reasoning in it is signed. Default. */
-  readonly thinking?: "auto" | "ignore";
+  /**
+   * Where the last tool loop may be cut if reasoning in it is signed. `auto`: nowhere. Default. `steps`: in front of
+   * messages that hold such reasoning, so that what is kept begins with it. `ignore`: anywhere.
+   */
+  readonly thinking?: "auto" | "steps" | "ignore";
   /** Tokens of each message, as the caller counts them. Default, also for single ones: counted with `measure`. */
   readonly tokens?: readonly (number | undefined)[];
   /** Tokens of a text. Default: four UTF-16 units a token. */
@@ -174,6 +177,11 @@ function signedLoop(
   return { from, to: from + last + 1 };
 }
 
+/** Whether a message lies in a loop and does not begin it. */
+function isInside(loop: ReturnType<typeof signedLoop>, message: number): boolean {
+  return loop !== null && message > loop.from && message < loop.to;
+}
+
 /**
  * Reads a transcript.
  *
@@ -227,8 +235,14 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
   const parse = (promised: ReadonlySet<number | undefined>): Transcript => {
     const transcript = new Transcript();
     let record = 0;
+    let step = loop?.from ?? 0;
     for (const [message, found] of pieces.entries()) {
       const joins = format.joins?.(objects[message] ?? {}, objects[message - 1]) === true;
+      const isSigned = !joins && found.some((piece) => piece.isSigned === true);
+      if (options.thinking === "steps" && isSigned && isInside(loop, message)) {
+        transcript.joinFrom(step);
+        step = message;
+      }
       transcript.append(found.map((piece, index): TranscriptRecord => ({
         kind: piece.kind,
         message,
@@ -242,7 +256,7 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
         ...(goingOn.has(record) ? { longRunning: true } : {}),
         ...(promised.has(record++) ? { inFlight: true } : {}),
       })));
-      if (loop !== null && message === loop.to - 1) transcript.joinFrom(loop.from);
+      if (loop !== null && message === loop.to - 1) transcript.joinFrom(step);
     }
     if (inFlight !== undefined) transcript.abandonOpen();
     return transcript;
