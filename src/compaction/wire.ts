@@ -292,9 +292,10 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     ...(pins.length === 0 ? {} : { pinned: pins }),
   };
   const first = selectCut(transcript, policy);
-  // Nobody comes back here after the next step: where nothing else helps, results are shortened to the least that
-  // still says what was left out.
-  const plan = first.kind === "defer" && options.policy !== "backward"
+  // Nobody comes back here after the next step: rather than keep far too little, or give up, results are shortened
+  // to the least that still says what was left out.
+  const isPoor = first.kind === "defer" || (first.kind === "cut" && first.method === "forward");
+  const plan = isPoor && options.policy !== "backward"
     ? selectCut(transcript, { ...policy, trimFloor: LEAST_TRIM })
     : first;
   const before = transcript.tokens;

@@ -3,9 +3,8 @@
  * both formats, raw ids too; judged by validators that share nothing with what they judge.
  */
 import { selectCut } from "../../src/core/cut.ts";
-import { readTranscript } from "../../src/formats/read.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
-import { CORPUS, type CorpusTranscript, hasCorpus, readCorpus, remember } from "./_corpus.ts";
+import { hasCorpus, readCorpus, remember } from "./_corpus.ts";
 import {
   compactPoint,
   FIRST_POINT,
@@ -86,4 +85,69 @@ function note(
       `${way}: ${name} ${format}${raw ? " raw" : ""}, ${length} messages, budget ${share}: ${what}`,
     );
   }
+}
+
+/** Mean microseconds of the selector alone, over the points that it was asked about. */
+class Stopwatch {
+  #spent = 0;
+  #times = 0;
+
+  time(work: () => void): void {
+    const start = performance.now();
+    work();
+    this.#spent += performance.now() - start;
+    this.#times++;
+  }
+
+  get mean(): string {
+    return (this.#spent * 1_000 / Math.max(1, this.#times)).toFixed(1);
+  }
+}
+
+/**
+ * Runs every way over the corpus and prints one table.
+ *
+ * @param options `step`: every how many messages a point is looked at; 1 is all of them.
+ * @returns The tallies by the name of the way; empty where the corpus is not there.
+ */
+export async function measureSelection(
+  { step = 1 }: { readonly step?: number } = {},
+): Promise<ReadonlyMap<string, { readonly tally: Tally; readonly selection: string }>> {
+  const tallies = new Map<string, { readonly tally: Tally; readonly selection: string }>();
+  if (!hasCorpus()) return tallies;
+  const counter = await loadCounter("o200k_base");
+  const { measure, learn } = remember((text) => counter.count(text));
+  const watches = new Map(WAYS.map((way) => [way.name, new Stopwatch()]));
+  const sums = new Map(WAYS.map((way) => [way.name, new Tally()]));
+  for (const transcript of readCorpus()) {
+    learn(() => pointAt(transcript, transcript.messages.length, readOptions(transcript, measure, "ignore")));
+    for (let length = FIRST_POINT; length <= transcript.messages.length; length += step) {
+      for (const thinking of ["auto", "ignore"] as const) {
+        const point = pointAt(transcript, length, readOptions(transcript, measure, thinking));
+        for (const way of WAYS.filter((way) => way.thinking === thinking)) {
+          for (const share of SHARES) {
+            const budget = Math.max(1, Math.floor(point.tokens * share));
+            watches.get(way.name)?.time(() => selectCut(point.reading.transcript, { budget }));
+            const found = way.run(point, budget);
+            sums.get(way.name)?.add(found);
+            note(way.name, point, { share, found });
+          }
+        }
+      }
+    }
+  }
+  for (const [name, tally] of sums) tallies.set(name, { tally, selection: watches.get(name)?.mean ?? "" });
+  return tallies;
+}
+
+/** Prints the table; SELVAGE_BENCH_STEP=N looks at every Nth message. */
+export async function run(): Promise<void> {
+  const step = Number(Deno.env.get("SELVAGE_BENCH_STEP") ?? 1) || 1;
+  const tallies = await measureSelection({ step });
+  if (tallies.size === 0) return console.log("The recorded transcripts are not there: nothing to measure.");
+  console.table(
+    Object.fromEntries([...tallies].map(([name, { tally, selection }]) => [name, rowOf(tally, selection)])),
+  );
+  for (const [name, { tally }] of tallies) if (tally.reasons !== "") console.log(`${name}: ${tally.reasons}`);
+  for (const example of examples.slice(0, 20)) console.log(example);
 }

@@ -598,6 +598,7 @@ export const squeezes: fc.Arbitrary<Squeeze> = fc.record({
   pins: fc.array(fc.nat(60), { maxLength: 2 }),
   reserve: fc.option(fc.integer({ min: 60, max: 2_000 })),
   policy: fc.constantFrom<"full" | "backward">("full", "full", "backward"),
+  thinking: fc.constantFrom<"auto" | "ignore">("auto", "ignore"),
   inFlight: fc.option(fc.array(fc.nat(20), { maxLength: 2 })),
   longRunning: fc.array(fc.nat(40), { maxLength: 1 }),
 });

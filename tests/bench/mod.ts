@@ -1,0 +1,15 @@
+/** `deno task bench NAME`: runs one benchmark by name. */
+const BENCHES: Readonly<Record<string, () => Promise<{ run(): Promise<void> }>>> = {
+  selection: () => import("./selection.ts"),
+  tokens: () => import("./tokens.ts"),
+};
+
+const [name = ""] = Deno.args;
+const load = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
+if (load === undefined) {
+  console.error(
+    `Cannot run the benchmark ${JSON.stringify(name)}: wanted one of ${Object.keys(BENCHES).join(", ")}`,
+  );
+  Deno.exit(2);
+}
+await (await load()).run();
