@@ -34,8 +34,9 @@ const VARIABLES = {
   SELVAGE_KV: [z.string().min(1).default(".selvage/kv.sqlite3"), "a file path, :memory: or a KV Connect URL"],
   DENO_SERVE_ADDRESS: [
     // Anything else would make Deno listen on 0.0.0.0:8000 without a word.
-    z.string().regex(/^tcp:(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):\d{1,5}$/).optional(),
-    "tcp:HOST:PORT, for example tcp:127.0.0.1:8000",
+    z.string().regex(/^tcp:(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/)
+      .refine((address) => Number(address.slice(address.lastIndexOf(":") + 1)) <= 65_535).optional(),
+    "tcp:IP:PORT, for example tcp:127.0.0.1:8000",
   ],
 } as const satisfies Record<string, readonly [z.ZodType, string]>;
 

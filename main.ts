@@ -51,30 +51,35 @@ async function openStore(path: string): Promise<Store> {
   return store;
 }
 
+let isListening = false;
+
 // A rejection that nobody handles would end the process and every stream in it.
 globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
-  if (event.reason instanceof Deno.errors.AddrInUse) {
-    stopStart("Cannot start: the address is in use, wanted a free one; DENO_SERVE_ADDRESS names another");
+  if (!isListening) {
+    const { message } = event.reason instanceof Error ? event.reason : { message: String(event.reason) };
+    stopStart(`Cannot start: ${message}; DENO_SERVE_ADDRESS names another address`);
   }
   console.error("Unhandled rejection:", event.reason);
 });
 
 let config: Config;
 let store: Store;
+let model: Model;
 try {
   config = parseConfig(Deno.env.toObject());
+  model = makeModel(config);
   store = await openStore(config.SELVAGE_KV);
 } catch (error) {
   if (error instanceof SelvageError) stopStart(error.message);
-  stopStart(`Cannot start: the store could not be opened: ${error instanceof Error ? error.message : error}`);
+  stopStart(`Cannot start: ${error instanceof Error ? error.message : error}`);
 }
 
 const drain = new Drain();
 const app = createApp({
   agents: {
     default: {
-      model: makeModel(config),
+      model,
       system: config.SELVAGE_SYSTEM ??
         "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
       tools: workspaceTools(),
@@ -114,6 +119,7 @@ export default {
           "authentication, wanted a loopback address such as 127.0.0.1",
       );
     }
+    isListening = true;
     console.error(
       `Listening on http://${hostname}:${port}/ (model ${config.SELVAGE_MODEL}, policy ${config.SELVAGE_POLICY})`,
     );

@@ -35,7 +35,12 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   [{ SELVAGE_POLICY: "half" }, /SELVAGE_POLICY is "half", wanted full or backward/],
   [{ SELVAGE_MAX_STEPS: "0" }, /SELVAGE_MAX_STEPS/],
   [{ OPENAI_BASE_URL: "localhost" }, /OPENAI_BASE_URL is "localhost", wanted an http or https URL/],
-  [{ DENO_SERVE_ADDRESS: "8000" }, /DENO_SERVE_ADDRESS is "8000", wanted tcp:HOST:PORT/],
+  [{ DENO_SERVE_ADDRESS: "8000" }, /DENO_SERVE_ADDRESS is "8000", wanted tcp:IP:PORT/],
+  [
+    { DENO_SERVE_ADDRESS: "tcp:localhost:8000" },
+    /DENO_SERVE_ADDRESS is "tcp:localhost:8000", wanted tcp:IP:PORT/,
+  ],
+  [{ DENO_SERVE_ADDRESS: "tcp:127.0.0.1:99999" }, /wanted tcp:IP:PORT/],
   [{ SELVAGE_WINDOWS: "1" }, /unknown variable SELVAGE_WINDOWS/],
   [{ SELVAGE_API_KEYS: "a=b" }, /unknown variable SELVAGE_API_KEYS/],
 ];

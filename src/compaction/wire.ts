@@ -231,7 +231,7 @@ function range(from: number, to: number): readonly number[] {
  *
  * @param reading The transcript as it was read; pass `isSummary: isLedger` when reading, so that an earlier
  *   compaction is gone on with instead of summarised as if somebody had said it. Where it was read with the default
- *   for `thinking` and no cut is found, it is tried again with `steps`.
+ *   for `thinking` and no cut is found, it is tried again with `steps`, then with `ignore`.
  * @param options Budget and policy, in tokens as `reading.measure` counts them.
  * @returns The outcome. Only `compacted` removes messages; `nothing`, `deferred` and `refused` give back the
  *   transcript, repaired where that is asked for. A second run on what came out answers `nothing`.
@@ -292,6 +292,15 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     ...(pins.length === 0 ? {} : { pinned: pins }),
   };
   const first = selectCut(transcript, policy);
+  // A whole loop with signed reasoning is too wide. Next best is a tail that begins with such reasoning; and any
+  // legal cut is better than a context that grows until nothing fits.
+  const isSigned = pieces.some((message) => message.some((piece) => piece.isSigned === true));
+  if (first.kind === "defer" && isSigned && (reading.options.thinking ?? "auto") === "auto") {
+    const again = (thinking: "steps" | "ignore"): CompactedTranscript =>
+      compactTranscript(readTranscript(input, { ...reading.options, thinking }), options);
+    const inFront = again("steps");
+    return inFront.cut === null ? again("ignore") : inFront;
+  }
   // Nobody comes back here after the next step: rather than keep far too little, or give up, results are shortened
   // to the least that still says what was left out.
   const isPoor = first.kind === "defer" || (first.kind === "cut" && first.method === "forward");
@@ -322,11 +331,6 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   };
   if (plan.kind === "nothing") return unchanged("nothing");
   if (plan.kind === "defer") {
-    // A whole loop is too wide; but a tail that begins with its own signed reasoning is accepted as well.
-    const isSigned = pieces.some((message) => message.some((piece) => piece.isSigned === true));
-    if (isSigned && (reading.options.thinking ?? "auto") === "auto") {
-      return compactTranscript(readTranscript(input, { ...reading.options, thinking: "steps" }), options);
-    }
     const { reason, nearest } = plan;
     // An open call will be answered, and then a cut may be there; a pin or one wide atom stays what it is.
     return unchanged(

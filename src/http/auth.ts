@@ -16,6 +16,17 @@ export interface Principal {
 /** Finds the principal of a request; null means that it has not shown who it is. */
 export type Auth = (request: Request) => Principal | null | Promise<Principal | null>;
 
+/** Headers by which a proxy shows itself. */
+const PROXY_HEADERS = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "cf-connecting-ip",
+];
+
 /** Whether a host name means this machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "::1" || hostname === "[::1]" ||
@@ -38,9 +49,7 @@ export function isLoopback(hostname: string): boolean {
 export function openAccess(): (request: Request) => Principal {
   return (request) => {
     const { headers } = request;
-    const proxied = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].find((name) =>
-      headers.has(name)
-    );
+    const proxied = PROXY_HEADERS.find((name) => headers.has(name));
     if (proxied !== undefined) {
       throw new SelvageError(
         "open_access_refused",
@@ -48,7 +57,7 @@ export function openAccess(): (request: Request) => Principal {
           "from this machine",
       );
     }
-    const host = headers.get("host") ?? new URL(request.url).host;
+    const host = (headers.get("host") ?? new URL(request.url).host).toLowerCase();
     if (!isLoopback(host.replace(/:\d+$/, ""))) {
       throw new SelvageError(
         "open_access_refused",

@@ -99,6 +99,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof SelvageError) {
     return { code: error.code, detail: error.message, fields: error.fields };
   }
-  console.error(error);
+  // A client that went away in the middle of its body is no fault of the service.
+  if (!(error instanceof DOMException && error.name === "AbortError")) console.error(error);
   return { code: "internal", detail: "The service failed; the error is in its log" };
 }

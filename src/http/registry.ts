@@ -65,9 +65,13 @@ export class FollowedTurn {
         leave();
         if (this.#broadcast.readers > 0 || this.isDone) return;
         if (this.#start.onDisconnect === "abort") await this.cancel("The client has gone");
-        else void this.#broadcast.run();
       },
     };
+  }
+
+  /** Lets it run by itself, whoever follows. */
+  run(): void {
+    void this.#broadcast.run();
   }
 
   /** Ends the turn and waits until what it did is stored. */
@@ -106,6 +110,7 @@ export class TurnRegistry {
       if (value?.type !== "turn.started") throw new Error("A turn did not begin with turn.started");
       this.#sweep();
       this.#turns.set(value.turn, turn);
+      if (start.onDisconnect === "continue") turn.run();
     } finally {
       await events.return();
     }

@@ -7,6 +7,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage } from "../core/message.ts";
 import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { abortable } from "./abortable.ts";
+import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 import type { TurnEventBody } from "./events.ts";
 
 /** The answer of a model. */
@@ -80,11 +81,15 @@ function withObjects(message: AssistantMessage): AssistantMessage {
   if (typeof message.content === "string") return message;
   const isObject = (input: unknown): boolean =>
     typeof input === "object" && input !== null && !Array.isArray(input);
-  const content = message.content.map((part) =>
-    part.type !== "tool-call" || isObject(part.input)
+  const content = message.content.map((part) => {
+    if (part.type !== "tool-call") return part;
+    if (isDeeperThan(part.input, MAX_DEPTH)) {
+      return { ...part, input: { unparsed_arguments: `nested more than ${MAX_DEPTH} levels deep` } };
+    }
+    return isObject(part.input)
       ? part
-      : { ...part, input: { unparsed_arguments: JSON.stringify(part.input) } }
-  );
+      : { ...part, input: { unparsed_arguments: JSON.stringify(part.input) } };
+  });
   return { ...message, content };
 }
 

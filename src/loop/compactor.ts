@@ -84,6 +84,13 @@ export class Compactor {
     const reading = await this.#read(budget.stopAt);
     yield this.#contextEvent(reading);
     if (reading.tokens <= budget.stopAt) return true;
+    // Before a session is given up, what the provider has billed is set against a count of our own.
+    this.#options.meter.reset();
+    const counted = await this.#read(budget.stopAt);
+    if (counted.tokens <= budget.stopAt) {
+      yield this.#contextEvent(counted);
+      return true;
+    }
     yield { type: "compaction", phase: "exhausted", reason: "over_stop_at", tokensBefore: reading.tokens };
     return false;
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 import type { ToolOutput } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
@@ -110,6 +111,9 @@ function failure(value: string): { readonly status: "error"; readonly output: To
 function toOutput(value: unknown): ToolOutput {
   if (typeof value === "string") return { type: "text", value };
   if (value === undefined) return { type: "text", value: "" };
+  if (isDeeperThan(value, MAX_DEPTH)) {
+    throw new TypeError(`found a value nested more than ${MAX_DEPTH} levels deep, wanted less`);
+  }
   // Through JSON and back: the log holds what JSON can say, and a tool cannot change it afterwards.
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError(`found a ${typeof value}, wanted a string or JSON`);

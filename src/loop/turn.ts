@@ -5,6 +5,7 @@
  * @module
  */
 import type { Budget } from "../compaction/budget.ts";
+import { isPlausible } from "../tokens/usage.ts";
 import { callsOf } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantEntry, Entry, FinishReason, ModelRequest, ResultEntry, Usage } from "../ports.ts";
@@ -206,7 +207,13 @@ class Turn {
         ...(usage === undefined ? {} : { usage }),
       };
       await this.#append(entry);
-      meter.anchor(usage, context.length);
+      const limits = {
+        bound: context.boundFrom(0),
+        window: this.#budget.window,
+        maxOutput: this.#budget.maxOutput,
+      };
+      if (isPlausible(usage, limits)) meter.anchor(usage, context.length);
+      else meter.doubt(usage);
       // Barrier: calls are stored before their tools start, so that no effect is without a record.
       await this.#flush();
       yield* this.#compactor.check();

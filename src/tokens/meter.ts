@@ -56,6 +56,7 @@ export class ContextMeter {
   /** Tokens that are there before any message, in the provider's tokens. */
   readonly fixed: number;
   readonly #window: number;
+  readonly #factor: number;
   #state: MeterState;
   /** The bill that the factor was learned from last: asked again, it has nothing to add. */
   #learned: MeterState["anchor"] = null;
@@ -67,6 +68,7 @@ export class ContextMeter {
    */
   constructor(options: MeterOptions) {
     this.fixed = options.fixed;
+    this.#factor = options.factor;
     this.#window = options.window ?? Infinity;
     this.#state = options.state ?? { anchor: null, factor: options.factor };
   }
@@ -123,6 +125,21 @@ export class ContextMeter {
     const counted = await items.exact(0, items.length);
     const least = counted === 0 ? 0 : plausible((limit - this.fixed) / counted);
     this.#state = { anchor: null, factor: Math.max(this.factor, least) };
+  }
+
+  /**
+   * Goes back to the meter's own count after a bill that cannot be true: an earlier anchor was made by the same hand.
+   *
+   * @param usage The bill; nothing happens where there was none.
+   */
+  doubt(usage: { readonly inputTokens: number } | undefined): void {
+    if (usage !== undefined) this.reset();
+  }
+
+  /** Forgets everything that bills have taught. */
+  reset(): void {
+    this.#learned = null;
+    this.#state = { anchor: null, factor: this.#factor };
   }
 
   /** Forgets the anchor: the shown items have changed otherwise than by growing, so its bill is history. */

@@ -58,6 +58,29 @@ export function geminiUsage(raw: unknown): Usage | undefined {
   );
 }
 
+/** No text of any size has fewer tokens than a sixteenth of its bytes, but for runs of one character. */
+const LEAST_SHARE = 1 / 16;
+
+/**
+ * Says whether a bill can be that of the request it came with. One that cannot is worse than none: too high it
+ * ends a session that has room, too low it lets the context pass the window.
+ *
+ * @param bill What was billed.
+ * @param limits Upper bound on the tokens of all that was sent and answered; the model's limits.
+ */
+export function isPlausible(
+  bill: Usage | undefined,
+  { bound, window, maxOutput }: {
+    readonly bound: number;
+    readonly window: number;
+    readonly maxOutput: number;
+  },
+): bill is Usage {
+  if (bill === undefined) return false;
+  const total = bill.inputTokens + bill.outputTokens;
+  return bill.outputTokens <= maxOutput && total <= window && total >= bound * LEAST_SHARE;
+}
+
 /**
  * Merges what a stream reports piece by piece, field by field: the last value that is a number wins. Streams
  * repeat totals, they never send parts of a sum.

@@ -112,7 +112,12 @@ const REFUSED: readonly (readonly [string, Record<string, string>, RegExp])[] = 
   [
     "a bad address",
     { DENO_SERVE_ADDRESS: "nonsense" },
-    /DENO_SERVE_ADDRESS is "nonsense", wanted tcp:HOST:PORT/,
+    /DENO_SERVE_ADDRESS is "nonsense", wanted tcp:IP:PORT/,
+  ],
+  [
+    "a key that no header can carry",
+    { SELVAGE_MODEL: "openai:x", OPENAI_API_KEY: "a\nb" },
+    /^Cannot start: |\nCannot start: /,
   ],
   ["an unknown variable", { SELVAGE_WINDWO: "1" }, /unknown variable SELVAGE_WINDWO/],
   ["an address that others can reach", { DENO_SERVE_ADDRESS: "tcp:0.0.0.0:0" }, /wanted a loopback address/],

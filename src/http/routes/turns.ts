@@ -24,14 +24,17 @@ const MAX_BODY = 1024 * 1024;
 const textPart = z.strictObject({ type: z.literal("text"), text: z.string() });
 const filePart = z.strictObject({
   type: z.literal("file"),
-  mediaType: z.string().min(1).max(200),
-  data: z.string().min(1),
+  mediaType: z.string().max(200).regex(/^[\w.+-]+\/[\w.+-]+$/, "wanted a media type such as image/png"),
+  data: z.string().regex(
+    /^(?:https?:\/\/\S+|data:[^\s]+|[A-Za-z0-9+/_-]+={0,2})$/,
+    "wanted base64 or an http(s) URL",
+  ),
   filename: z.string().max(500).exactOptional(),
 });
 
 /** A session id that is safe in keys and URLs. */
 export const sessionId = z.string().regex(
-  /^[A-Za-z0-9._:-]{1,128}$/,
+  /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/,
   "wanted 1 to 128 of A-Z a-z 0-9 . _ : -",
 );
 
@@ -102,7 +105,9 @@ export function turnRoutes(options: AppOptions): Hono<AppEnv> {
       // counts only until the response has started; from then on the stream's own cancel does.
       const stop = new AbortController();
       const abort = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
-      request.signal.addEventListener("abort", abort, { once: true });
+      const onDisconnect = input.onDisconnect ?? "abort";
+      // A turn that is to go on without its client does so from the first moment on.
+      if (onDisconnect === "abort") request.signal.addEventListener("abort", abort, { once: true });
       const onDrain = (): void => stop.abort(drain.signal.reason);
       drain.signal.addEventListener("abort", onDrain, { once: true });
       const leave = drain.enter();
@@ -122,7 +127,6 @@ export function turnRoutes(options: AppOptions): Hono<AppEnv> {
         ...(input.pin === undefined ? {} : { pin: input.pin }),
       }, { store: options.store, clock, newId: () => newId("turn") });
       // The first event is taken before the response: a turn that cannot start is an HTTP error, not an event.
-      const onDisconnect = input.onDisconnect ?? "abort";
       const turn = await registry.add({ principal, events, stop, onDisconnect }, onEnd);
       if (input.stream === false) {
         const document = await foldTurn(turn.follow().events);
@@ -142,7 +146,9 @@ export function turnRoutes(options: AppOptions): Hono<AppEnv> {
   app.get("/:id/events", (c) => {
     const turn = find(c.get("principal"), c.req.param("id"));
     const last = c.req.header("last-event-id") ?? c.req.query("after") ?? "";
-    const seen = last.match(/(?:^|:)(\d{1,9})$/)?.[1];
+    // The id of another turn's event says nothing about this one: everything is sent.
+    const [, of, number] = last.match(/^(?:(.*):)?(\d{1,9})$/s) ?? [];
+    const seen = of === undefined || of === c.req.param("id") ? number : undefined;
     const from = seen === undefined ? 0 : Number(seen) + 1;
     // An event source comes again after every end; 204 tells it that there is no more.
     if (turn.isDone && from >= turn.length) return c.body(null, 204);

@@ -1,0 +1,124 @@
+/** Bills that cannot be true: too high they must not end a session, too low they must not let it pass its window. */
+import { equal, ok } from "node:assert/strict";
+import * as z from "zod";
+import { defineTool } from "../../src/loop/tools.ts";
+import { runTurn } from "../../src/loop/turn.ts";
+import { scripted, scriptedTokens } from "../../src/models/scripted.ts";
+import type { Model, Usage } from "../../src/ports.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { isPlausible } from "../../src/tokens/usage.ts";
+
+const WINDOW = 16_000;
+
+/** A model that bills what it wants. */
+function billing(model: Model, bill: (real: Usage) => Usage, seen: number[] = []): Model {
+  return {
+    ...model,
+    async *stream(request, signal) {
+      seen.push(scriptedTokens([request.system, request.tools, request.messages]));
+      for await (const event of model.stream(request, signal)) {
+        yield event.type === "finish" && event.usage !== undefined
+          ? { ...event, usage: bill(event.usage) }
+          : event;
+      }
+    },
+  };
+}
+
+const HIGH: readonly (readonly [string, Partial<Usage>])[] = [
+  ["an answer over its limit", { outputTokens: 13_000 }],
+  ["an answer over the window", { outputTokens: 1e6 }],
+  ["an astronomic answer", { outputTokens: 1e307 }],
+  ["a prompt just under the window", { inputTokens: 15_500 }],
+  ["a prompt over the window", { inputTokens: 1e15 }],
+];
+for (const [name, wrong] of HIGH) {
+  Deno.test(`a bill with ${name} does not end the session`, async () => {
+    const store = memoryStore();
+    const model = billing(
+      scripted({ script: () => ({ text: "x" }), window: WINDOW }),
+      (real) => ({ ...real, ...wrong }),
+    );
+    for (let turn = 0; turn < 3; turn++) {
+      for await (const event of runTurn({ agent: { model }, session: "s", input: "hi" }, { store })) {
+        ok(event.type !== "error", JSON.stringify(event));
+        if (event.type === "turn.finished") equal(event.reason, "stop");
+      }
+    }
+  });
+}
+
+const LOW: readonly (readonly [string, (real: Usage) => Usage])[] = [
+  ["next to nothing", () => ({ inputTokens: 1, outputTokens: 1 })],
+  ["only what is not cached", (real) => ({ ...real, inputTokens: Math.min(real.inputTokens, 700) })],
+];
+for (const [name, bill] of LOW) {
+  Deno.test(`a provider that bills ${name} does not get the context past its window`, async () => {
+    const read = defineTool({
+      name: "read",
+      description: "Reads",
+      input: z.object({}),
+      execute: () => "some words of a file ".repeat(100),
+    });
+    let reads = 0;
+    const script = scripted({
+      script: () => ++reads > 120 ? { text: "Done." } : { calls: [{ name: "read", input: {} }] },
+      // It takes anything; what it is sent is looked at here.
+      window: 10_000_000,
+      maxOutput: 1_000,
+    });
+    const seen: number[] = [];
+    const model = { ...billing(script, bill, seen), window: WINDOW };
+    for await (
+      const event of runTurn({ agent: { model, tools: [read], maxSteps: 200 }, session: "s", input: "go" }, {
+        store: memoryStore(),
+      })
+    ) {
+      if (event.type === "turn.finished") equal(event.reason, "stop");
+    }
+    ok(Math.max(...seen) < WINDOW, `a request of ${Math.max(...seen)} tokens`);
+  });
+}
+
+Deno.test("isPlausible() takes true bills of dense and of repetitive text", () => {
+  const limits = { bound: 40_000, window: 128_000, maxOutput: 8_000 };
+  for (const inputTokens of [40_000, 10_000, 5_000, 2_500]) {
+    equal(isPlausible({ inputTokens, outputTokens: 100 }, limits), true, `${inputTokens}`);
+  }
+  equal(isPlausible({ inputTokens: 2_000, outputTokens: 100 }, limits), false);
+  equal(isPlausible(undefined, limits), false);
+});
+
+Deno.test("arguments and outputs that are nested too deeply are answered, shown and stored", async () => {
+  let deep: unknown = "x";
+  for (let level = 0; level < 3_000; level++) deep = { a: deep };
+  const echo = defineTool({
+    name: "echo",
+    description: "Says it",
+    input: z.looseObject({}),
+    execute: () => deep,
+  });
+  const model = scripted({
+    script: ({ messages }) =>
+      messages.at(-1)?.role === "tool"
+        ? { text: "Done." }
+        : { calls: [{ name: "echo", input: deep }, { name: "echo", input: {} }] },
+  });
+  const store = memoryStore();
+  const statuses: string[] = [];
+  for await (
+    const event of runTurn({ agent: { model, tools: [echo] }, session: "s", input: "go" }, { store })
+  ) {
+    if (event.type === "tool.result") {
+      statuses.push(`${event.status} ${JSON.stringify(event.output).slice(0, 60)}`);
+    }
+    if (event.type === "turn.finished") equal(event.reason, "stop");
+  }
+  equal(statuses.length, 2);
+  ok(
+    statuses.every((status) => status.startsWith("error") && !status.includes("call stack")),
+    statuses.join("\n"),
+  );
+  const state = await store.read({ tenant: "local", session: "s" });
+  ok(JSON.stringify(state).length > 0);
+});
