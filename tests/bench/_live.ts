@@ -104,7 +104,10 @@ export function runLive(transcript: CorpusTranscript, share: number, options: Re
     const last = messages.at(-1);
     const shown = replaces && last !== undefined ? withBlocks(last, message) : message;
     show([...(replaces ? messages.slice(0, -1) : messages), shown]);
-    const capped = capLast(reading, Math.max(TRIM_FLOOR, Math.floor(Math.min(LARGEST * window, room))));
+    const capped = capLast(
+      reading,
+      Math.max(Math.min(TRIM_FLOOR, LARGEST * window), Math.floor(Math.min(LARGEST * window, room))),
+    );
     if (capped !== null) {
       counts.capped++;
       show([...messages.slice(0, -1), capped]);

@@ -119,9 +119,12 @@ export async function measureSelection(
   const { measure, learn } = remember((text) => counter.count(text));
   const watches = new Map(WAYS.map((way) => [way.name, new Stopwatch()]));
   const sums = new Map(WAYS.map((way) => [way.name, new Tally()]));
+  let points = 0;
   for (const transcript of readCorpus()) {
     learn(() => pointAt(transcript, transcript.messages.length, readOptions(transcript, measure, "ignore")));
-    for (let length = FIRST_POINT; length <= transcript.messages.length; length += step) {
+    for (let length = FIRST_POINT; length <= transcript.messages.length; length++) {
+      // Every Nth over all transcripts together, so that short ones do not weigh more than they do in the whole.
+      if (points++ % step !== 0) continue;
       for (const thinking of ["auto", "ignore"] as const) {
         const point = pointAt(transcript, length, readOptions(transcript, measure, thinking));
         for (const way of WAYS.filter((way) => way.thinking === thinking)) {

@@ -10,7 +10,7 @@ Deno.test({
   }`,
   ignore: !isThere,
   async fn() {
-    const tallies = await measureSelection({ step: 61 });
+    const tallies = await measureSelection({ step: 67 });
     for (const name of ["full", "full, thinking ignored"]) {
       const tally = tallies.get(name)?.tally;
       ok(tally !== undefined && tally.points > 300, `${name}: ${tally?.points} points`);
