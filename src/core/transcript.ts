@@ -22,13 +22,17 @@ type MutableAtom = {
 /** Calls of one key in one message; those before `next` are answered. */
 type CallGroup = { readonly message: number; readonly pairs: number[]; next: number };
 
-/** Any call without an id; for results that have neither id nor name, as only their position is left. */
-const ANY = "any";
-
-/** Calls without an id are told apart by name; the prefix keeps the two kinds of keys from meeting. */
-function pairingKey(record: TranscriptRecord): string {
-  return record.callId ? `id:${record.callId}` : `name:${record.name ?? ""}`;
-}
+/** What is known of the calls of one key. */
+type KeyState = {
+  /** Messages with unanswered calls, the latest last. */
+  readonly groups: CallGroup[];
+  /** Whether a call of the key has ever been answered. */
+  isAnswered: boolean;
+  /** The pair of a call that goes on after a result, which a later one replaces; -1 for none. */
+  goingOn: number;
+  /** The last message with a call of the key. */
+  message: number;
+};
 
 /**
  * A parsed transcript that can grow.
@@ -52,19 +56,17 @@ export class Transcript {
   readonly #sums: number[] = [0];
   /** The atom that each message came to; `#atomOf` follows it to the atom that holds the message now. */
   readonly #messageAtoms: MutableAtom[] = [];
-  /** Unanswered calls by key, the latest message last; inside one message in order of the calls. */
-  readonly #unanswered = new Map<string, CallGroup[]>();
-  readonly #answered = new Set<string>();
-  /** Long-running calls that have a result, by key: a later result replaces it. */
-  readonly #goingOn = new Map<string, number>();
-  /** Record index of a result -> the pair it answers. */
-  readonly #resultPair = new Map<number, number>();
+  readonly #ids = new Map<string, KeyState>();
+  /** Calls without an id are told apart by the name of their tool. */
+  readonly #names = new Map<string, KeyState>();
+  /** Any call without an id; for results that have neither id nor name, as only their position is left. */
+  readonly #unnamed = newKey();
+  /** The pair that each record answers; -1 for records that are no such result. */
+  readonly #answers: number[] = [];
   /** The first pair that is in flight is not before this one: a settled pair never opens again. */
   #firstInFlight = 0;
   /** Calls of the last assistant message that only stay in flight until a message passes them over. */
   #fresh: number[] = [];
-  /** Keys of the calls in the message that is being appended. */
-  readonly #messageKeys = new Set<string>();
   /** The last message before this one that is more than results and begins something new. */
   #spoken = -1;
   /** Whether the last message is reasoning that stays with the message that follows it. */
@@ -177,8 +179,7 @@ export class Transcript {
 
   /** Pair of a result record, or null for one that answers nothing. */
   pairOfResult(record: number): Pair | null {
-    const pair = this.#resultPair.get(record);
-    return pair === undefined ? null : this.#pairs[pair] ?? null;
+    return this.#pairs[this.#answers[record] ?? -1] ?? null;
   }
 
   /**
@@ -190,25 +191,27 @@ export class Transcript {
   append(records: readonly TranscriptRecord[]): void {
     const message = this.messages;
     const [head] = records;
-    if (head === undefined || records.some((record) => record.message !== message)) {
+    if (head === undefined || !isAllOf(records, message)) {
       throw new RangeError(
         `Cannot append to the transcript: found records of message ${head?.message ?? "none"}, ` +
           `wanted at least one record, all of message ${message}`,
       );
     }
-    const isResults = records.every((record) => record.kind === "tool_result");
-    const isAssistant = records.some((r) =>
-      r.kind === "assistant" || r.kind === "reasoning" || r.kind === "tool_use"
-    );
+    let isResults = true;
+    let isAssistant = false;
+    for (const { kind } of records) {
+      isResults &&= kind === "tool_result";
+      isAssistant ||= kind === "assistant" || kind === "reasoning" || kind === "tool_use";
+    }
     const joins = head.joins === true;
     if (isAssistant && !joins) this.#passOver();
     this.#place(message, isResults ? "results" : isAssistant ? "assistant" : kindOf(records));
-    this.#messageKeys.clear();
     let tokens = 0;
     // Results beside text in a user message come first: the text passes over only what they leave unanswered.
     for (const record of records) {
       this.#operations++;
       this.#records.push(record);
+      this.#answers.push(-1);
       if (record.kind !== "system") tokens += record.tokens;
       if (record.kind === "tool_use") this.#call(this.#records.length - 1, record);
       if (record.kind === "tool_result") this.#result(this.#records.length - 1, record);
@@ -274,60 +277,60 @@ export class Transcript {
 
   #call(index: number, record: TranscriptRecord): void {
     const pair = this.#pairs.length;
-    const keys = record.callId ? [pairingKey(record)] : [pairingKey(record), ANY];
-    for (const key of keys) {
-      const stack = this.#unanswered.get(key) ?? [];
-      const group = stack.at(-1);
-      if (group?.message === record.message) group.pairs.push(pair);
-      else stack.push({ message: record.message, pairs: [pair], next: 0 });
-      this.#unanswered.set(key, stack);
-    }
-    const key = pairingKey(record);
-    if (this.#messageKeys.has(key)) {
+    const key = this.#keyOf(record);
+    if (key.message === record.message) {
       this.#fault("duplicate_call_id", "dialect", record, "repeats the id of another call in its message");
     }
-    this.#messageKeys.add(key);
+    addCall(key, { pair, message: record.message });
+    if (!record.callId) addCall(this.#unnamed, { pair, message: record.message });
     this.#pairs.push({ call: index, result: null, state: "in_flight" });
     if (record.inFlight !== true && record.longRunning !== true) this.#fresh.push(pair);
     const atom = this.#atoms.at(-1);
     if (atom !== undefined) atom.inFlight++;
   }
 
+  #keyOf(record: TranscriptRecord): KeyState {
+    const [keys, name] = record.callId ? [this.#ids, record.callId] : [this.#names, record.name ?? ""];
+    let key = keys.get(name);
+    if (key === undefined) keys.set(name, key = newKey());
+    return key;
+  }
+
   /** The unanswered call of the nearest preceding message that has one; inside it first in, first out. */
-  #take(key: string): number | undefined {
-    const stack = this.#unanswered.get(key);
-    for (let group = stack?.at(-1); group !== undefined; group = stack?.at(-1)) {
+  #take({ groups }: KeyState): number {
+    for (let group = groups.at(-1); group !== undefined; group = groups.at(-1)) {
       for (; group.next < group.pairs.length; group.next++) {
         this.#operations++;
-        const pair = group.pairs[group.next];
-        // Under `any` stand calls that may have been answered by name, and the other way round.
-        if (pair !== undefined && this.#pairs[pair]?.result === null) return pair;
+        const pair = group.pairs[group.next] ?? -1;
+        // Among the unnamed stand calls that may have been answered by name, and the other way round.
+        if (this.#pairs[pair]?.result === null) return pair;
       }
-      stack?.pop();
+      groups.pop();
     }
-    return undefined;
+    return -1;
   }
 
   #result(index: number, record: TranscriptRecord): void {
-    const key = record.callId || record.name ? pairingKey(record) : ANY;
-    const found = this.#take(key) ?? this.#goingOn.get(key);
-    const pair = found === undefined ? undefined : this.#pairs[found];
+    const key = record.callId || record.name ? this.#keyOf(record) : this.#unnamed;
+    const taken = this.#take(key);
+    const found = taken >= 0 ? taken : key.goingOn;
+    const pair = this.#pairs[found];
     const asked = pair === undefined ? undefined : this.#records[pair.call];
-    if (found === undefined || pair === undefined || asked === undefined) {
-      const seen = this.#answered.has(key);
-      if (seen) this.#fault("duplicate_result", "C1", record, "answers a call that has its result already");
-      else this.#fault("orphan_result", "C2", record, "answers no call");
+    if (pair === undefined || asked === undefined) {
+      if (key.isAnswered) {
+        this.#fault("duplicate_result", "C1", record, "answers a call that has its result already");
+      } else this.#fault("orphan_result", "C2", record, "answers no call");
       return;
     }
-    const goesOn = asked.longRunning === true || record.interim === true || this.#goingOn.get(key) === found;
-    if (goesOn) this.#goingOn.set(key, found);
+    const goesOn = asked.longRunning === true || record.interim === true || key.goingOn === found;
+    if (goesOn) key.goingOn = found;
     // C3: nothing but results may come between a call and its result.
     else if (this.#spoken > asked.message && record.message > asked.message) {
       this.#fault("misplaced_result", "C3", record, "does not follow its call directly");
       this.#fault("missing_result", "C1", asked, "is not answered by the messages that follow it");
     }
-    this.#answered.add(key);
-    this.#resultPair.set(index, found);
+    key.isAnswered = true;
+    this.#answers[index] = found;
     pair.result = index;
     const atom = this.#atomOfCall(pair);
     if (record.interim !== true) {
@@ -382,6 +385,25 @@ export class Transcript {
       message: `The ${noun} ${name} ${what}`,
     });
   }
+}
+
+function newKey(): KeyState {
+  return { groups: [], isAnswered: false, goingOn: -1, message: -1 };
+}
+
+function addCall(
+  key: KeyState,
+  { pair, message }: { readonly pair: number; readonly message: number },
+): void {
+  const group = key.groups.at(-1);
+  if (group?.message === message) group.pairs.push(pair);
+  else key.groups.push({ message, pairs: [pair], next: 0 });
+  key.message = message;
+}
+
+function isAllOf(records: readonly TranscriptRecord[], message: number): boolean {
+  for (const record of records) if (record.message !== message) return false;
+  return true;
 }
 
 function kindOf(records: readonly TranscriptRecord[]): Atom["kind"] {

@@ -1,5 +1,6 @@
 /** `deno task bench NAME`: runs one benchmark by name. */
 const BENCHES: Readonly<Record<string, () => Promise<{ run(): Promise<void> }>>> = {
+  core: () => import("./core.ts"),
   selection: () => import("./selection.ts"),
   tokens: () => import("./tokens.ts"),
 };
