@@ -205,7 +205,9 @@ export class Transcript {
     }
     const joins = head.joins === true;
     if (isAssistant && !joins) this.#passOver();
-    this.#place(message, isResults ? "results" : isAssistant ? "assistant" : kindOf(records));
+    const first = this.#records.length;
+    if (this.#sticks && !isAssistant) this.#sever();
+    if (!isResults) this.#place(message, isAssistant ? "assistant" : kindOf(records));
     let tokens = 0;
     // Results beside text in a user message come first: the text passes over only what they leave unanswered.
     for (const record of records) {
@@ -216,7 +218,8 @@ export class Transcript {
       if (record.kind === "tool_use") this.#call(this.#records.length - 1, record);
       if (record.kind === "tool_result") this.#result(this.#records.length - 1, record);
     }
-    if (!isResults && !isAssistant && kindOf(records) !== "system") this.#passOver();
+    if (isResults) this.#placeResults(message, first);
+    else if (!isAssistant && kindOf(records) !== "system") this.#passOver();
     if (!isResults && !joins) this.#spoken = message;
     this.#sticks = records.at(-1)?.sticks === true;
     this.#sums.push((this.#sums[message] ?? 0) + tokens);
@@ -237,28 +240,34 @@ export class Transcript {
   }
 
   /** Gives the message an atom: a new one, or that of the reasoning which waits for it. */
-  #place(message: number, kind: Atom["kind"] | "results"): void {
-    const last = this.#atoms.at(-1);
-    if (this.#sticks && kind === "assistant" && last !== undefined) {
-      last.to = message + 1;
-      this.#messageAtoms.push(last);
-      return;
+  #place(message: number, kind: Atom["kind"]): void {
+    let atom = this.#atoms.at(-1);
+    if (this.#sticks && atom !== undefined) atom.to = message + 1;
+    else {
+      atom = { from: message, to: message + 1, kind, inFlight: 0, index: this.#atoms.length, into: null };
+      this.#atoms.push(atom);
     }
-    const reasoning = this.#records.at(-1);
-    if (this.#sticks && reasoning !== undefined) {
-      this.#fault("reasoning_severed", "dialect", reasoning, "is not followed by its answer or call");
-    }
-    const atom: MutableAtom = {
-      from: message,
-      to: message + 1,
-      // Results that answer something are joined to the atom of their call; others stand alone.
-      kind: kind === "results" ? "stray" : kind,
-      inFlight: 0,
-      index: this.#atoms.length,
-      into: null,
-    };
-    this.#atoms.push(atom);
     this.#messageAtoms.push(atom);
+  }
+
+  /** Results belong to the atom of a call that they answer, which is the last one by now; others stand alone. */
+  #placeResults(message: number, first: number): void {
+    const last = this.#atoms.at(-1);
+    let answers = false;
+    for (let index = first; index < this.#answers.length; index++) {
+      answers ||= (this.#answers[index] ?? -1) >= 0;
+    }
+    if (!answers || last === undefined) return this.#place(message, "stray");
+    last.to = message + 1;
+    this.#messageAtoms.push(last);
+  }
+
+  /** The reasoning that ended the transcript until now is followed by nothing of its own. */
+  #sever(): void {
+    this.#sticks = false;
+    const reasoning = this.#records.at(-1);
+    if (reasoning === undefined) return;
+    this.#fault("reasoning_severed", "dialect", reasoning, "is not followed by its answer or call");
   }
 
   /** Later messages pass over calls that nobody has promised to answer: from now on they are abandoned. */
