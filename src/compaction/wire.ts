@@ -41,6 +41,11 @@ export interface CompactTranscriptOptions {
   readonly summaryReserve?: number;
   /** Messages that stay verbatim. */
   readonly pinned?: readonly number[];
+  /**
+   * Takes the best legal cut there is where none keeps to the budget: for a context that has to shrink now. What
+   * comes out may be over the budget; a second run then finds no other cut.
+   */
+  readonly force?: boolean;
   /** Prose of the caller's own, put behind the ledger. */
   readonly summary?: string;
   /** Mends what is broken in the messages that are kept. Default true. */
@@ -304,9 +309,11 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   // Nobody comes back here after the next step: rather than keep far too little, or give up, results are shortened
   // to the least that still says what was left out.
   const isPoor = first.kind === "defer" || (first.kind === "cut" && first.method === "forward");
-  const plan = isPoor && options.policy !== "backward"
+  const second = isPoor && options.policy !== "backward"
     ? selectCut(transcript, { ...policy, trimFloor: LEAST_TRIM })
     : first;
+  const isForced = second.kind === "defer" && options.force === true;
+  const plan = isForced ? selectCut(transcript, { ...policy, trimFloor: LEAST_TRIM, force: true }) : second;
   const before = transcript.tokens;
 
   /** The transcript as it is, repaired where that is asked for. */
@@ -385,7 +392,7 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     after: reread.transcript,
     at: plan.at,
     ...placed,
-    policy,
+    policy: { ...policy, force: isForced },
     minProgress: 0,
     records: (call) => {
       const seq = base + (transcript.records[call]?.message ?? NaN);
@@ -396,9 +403,8 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   if (isRepaired) {
     broken.push(...checkMessages(after).map((violation) => violation.code));
     // C5, on what the caller gets: results that a repair added count as well.
-    if (selectCut(after.transcript, { ...policy, ...placed }).kind !== "nothing") {
-      broken.push("not_idempotent");
-    }
+    const next = selectCut(after.transcript, { ...policy, ...placed }).kind;
+    if (next !== "nothing" && !(isForced && next === "defer")) broken.push("not_idempotent");
   }
   if (broken.length > 0) return unchanged("refused", { reason: `rejected:${broken[0]}` });
 

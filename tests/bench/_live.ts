@@ -1,7 +1,6 @@
 /** The live loop: a transcript is appended record by record to a window that is too small for it. */
 import { shortenOutput } from "../../src/compaction/shorten.ts";
 import { compactTranscript } from "../../src/compaction/wire.ts";
-import { TRIM_FLOOR } from "../../src/core/cut.ts";
 import { type Reading, type ReadOptions, readTranscript } from "../../src/formats/read.ts";
 import type { Json } from "../support/dialects.ts";
 import type { CorpusTranscript } from "./_corpus.ts";
@@ -14,8 +13,8 @@ const TRIGGER = 0.8;
 const TARGET = 0.4;
 /** The room for results ends here, as in the engine. */
 const STOP = 0.92;
-/** No record takes more than this share of the window: results are capped, others have to be within it. */
-export const LARGEST = 0.2;
+/** A result takes at most this share of the window. */
+const LARGEST = 0.2;
 
 /** One run. */
 export interface LiveRun {
@@ -84,6 +83,11 @@ function largestOf({ transcript, pieces }: Reading): number {
   );
 }
 
+/** Whether no message but results takes more of the window than the cap allows these: an engine sees to that. */
+export function isWithin({ largest }: LiveRun): boolean {
+  return largest <= LARGEST;
+}
+
 /** Runs a transcript through a window of a share of its tokens, with a check after every record. */
 export function runLive(transcript: CorpusTranscript, share: number, options: ReadOptions): LiveRun {
   const whole = readTranscript(transcript.messages, options);
@@ -104,17 +108,15 @@ export function runLive(transcript: CorpusTranscript, share: number, options: Re
     const last = messages.at(-1);
     const shown = replaces && last !== undefined ? withBlocks(last, message) : message;
     show([...(replaces ? messages.slice(0, -1) : messages), shown]);
-    const capped = capLast(
-      reading,
-      Math.max(Math.min(TRIM_FLOOR, LARGEST * window), Math.floor(Math.min(LARGEST * window, room))),
-    );
+    const capped = capLast(reading, Math.floor(Math.min(LARGEST * window, room)));
     if (capped !== null) {
       counts.capped++;
       show([...messages.slice(0, -1), capped]);
     }
     counts.peak = Math.max(counts.peak, reading.transcript.tokens / window);
     if (reading.transcript.tokens <= TRIGGER * window) continue;
-    const done = compactTranscript(reading, { budget });
+    // The next answer may take what is left: nothing is waited for, the best legal cut there is will do.
+    const done = compactTranscript(reading, { budget, force: true });
     if (done.outcome !== "compacted") counts.deferrals++;
     else {
       counts.compactions++;

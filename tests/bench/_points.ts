@@ -22,6 +22,8 @@ export interface Point {
   readonly reading: Reading;
   /** Tokens of messages at the point. */
   readonly tokens: number;
+  /** Appends the rest of the round that is under way: what the runtime adds before the next request. */
+  readonly settle: (messages: readonly Json[]) => readonly Json[];
 }
 
 /** What became of one point at one budget. */
@@ -36,8 +38,8 @@ export interface Outcome {
   /** Tokens kept against the budget, the summary as it is. */
   readonly kept: number;
   readonly faults: readonly string[];
-  /** What a second run with the same budget answers. */
-  readonly second: string;
+  /** What a second run with the same budget answers; null where there was none. */
+  readonly second: string | null;
   readonly milliseconds: number;
 }
 
@@ -53,10 +55,38 @@ export function readOptions(
 /** Reads the first `length` messages. */
 export function pointAt(transcript: CorpusTranscript, length: number, options: ReadOptions): Point {
   const reading = readTranscript(transcript.messages.slice(0, length), options);
-  return { transcript, length, reading, tokens: reading.transcript.tokens };
+  const rest = restOfRound(transcript, length);
+  const settle = (messages: readonly Json[]): readonly Json[] => [...messages, ...rest];
+  return { transcript, length, reading, tokens: reading.transcript.tokens, settle };
 }
 
-/** The rest of the round that is under way: what the runtime appends before the next request. */
+/**
+ * Points inside the round that follows the first `length` messages, where its results share one message: some of
+ * them are in.
+ */
+export function pointsInside(
+  transcript: CorpusTranscript,
+  length: number,
+  options: ReadOptions,
+): readonly Point[] {
+  const next = transcript.messages[length];
+  const blocks = next?.["content"];
+  if (transcript.format !== "anthropic" || next === undefined || !Array.isArray(blocks)) return [];
+  const results = blocks.filter((block) => block?.type === "tool_result").length;
+  return [...Array(Math.max(0, results - 1)).keys()].map((index): Point => {
+    const some = { ...next, content: blocks.slice(0, index + 1) };
+    const reading = readTranscript([...transcript.messages.slice(0, length), some], options);
+    const settle = (messages: readonly Json[]): readonly Json[] => {
+      const last = messages.at(-1);
+      const shown = last?.["content"];
+      const rest = blocks.slice(index + 1);
+      if (last === undefined || !Array.isArray(shown)) return [...messages, { ...next, content: rest }];
+      return [...messages.slice(0, -1), { ...last, content: [...shown, ...rest] }];
+    };
+    return { transcript, length, reading, tokens: reading.transcript.tokens, settle };
+  });
+}
+
 function restOfRound({ format, messages }: CorpusTranscript, length: number): readonly Json[] {
   const rest = messages.slice(length);
   const isResults = ({ role, content }: Json): boolean =>
@@ -67,8 +97,8 @@ function restOfRound({ format, messages }: CorpusTranscript, length: number): re
 }
 
 /** What is wrong with an output once the results of the running round have been appended. */
-export function faultsOf({ transcript, length }: Point, messages: readonly Json[]): readonly string[] {
-  return faultsInBoth(transcript.format, [...messages, ...restOfRound(transcript, length)], {
+export function faultsOf({ transcript, settle }: Point, messages: readonly Json[]): readonly string[] {
+  return faultsInBoth(transcript.format, settle(messages), {
     ids: transcript.raw ? "reused" : "unique",
   });
 }
@@ -101,7 +131,7 @@ export function compactPoint(point: Point, options: CompactTranscriptOptions): O
     charged: (isCompacted ? tail + reserve : point.tokens) / budget,
     kept: (isCompacted ? after.transcript.tokens : point.tokens) / budget,
     faults: faultsOf(point, done.messages),
-    second: isCompacted ? compactTranscript(after, options).outcome : "",
+    second: isCompacted ? compactTranscript(after, options).outcome : null,
     milliseconds,
   };
 }
@@ -130,7 +160,7 @@ export function keepLast(
     charged: (tail + reserve) / budget,
     kept: (tail + reserve) / budget,
     faults: faultsOf(point, kept),
-    second: "nothing",
+    second: null,
     milliseconds,
   };
 }
@@ -142,6 +172,8 @@ export class Tally {
   deferred = 0;
   invalid = 0;
   compacted = 0;
+  /** Second runs. */
+  seconds = 0;
   #inTail = 0;
   #charged = 0;
   #kept = 0;
@@ -155,6 +187,8 @@ export class Tally {
     this.#charged += found.charged;
     this.#kept += found.kept;
     this.#milliseconds += found.milliseconds;
+    if (found.second !== null) this.seconds++;
+    if (found.second === "nothing") this.#settled++;
     if (found.faults.length > 0) this.invalid++;
     if (found.outcome === "deferred" || found.outcome === "refused") {
       this.deferred++;
@@ -164,7 +198,6 @@ export class Tally {
     if (found.outcome !== "compacted") return;
     this.compacted++;
     if (found.tail >= TAIL.least && found.tail <= TAIL.most) this.#inTail++;
-    if (found.second === "nothing") this.#settled++;
     const method = found.method ?? "-";
     this.#methods.set(method, (this.#methods.get(method) ?? 0) + 1);
   }
@@ -182,7 +215,7 @@ export class Tally {
     return this.#kept / Math.max(1, this.points);
   }
   get settledShare(): number {
-    return this.#settled / Math.max(1, this.compacted);
+    return this.#settled / Math.max(1, this.seconds);
   }
   get milliseconds(): number {
     return this.#milliseconds / Math.max(1, this.points);
