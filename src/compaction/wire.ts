@@ -301,10 +301,10 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   // legal cut is better than a context that grows until nothing fits.
   const isSigned = pieces.some((message) => message.some((piece) => piece.isSigned === true));
   if (first.kind === "defer" && isSigned && (reading.options.thinking ?? "auto") === "auto") {
-    const again = (thinking: "steps" | "ignore"): CompactedTranscript =>
-      compactTranscript(readTranscript(input, { ...reading.options, thinking }), options);
-    const inFront = again("steps");
-    return inFront.cut === null ? again("ignore") : inFront;
+    const again = (thinking: "steps" | "ignore", force: boolean): CompactedTranscript =>
+      compactTranscript(readTranscript(input, { ...reading.options, thinking }), { ...options, force });
+    const inFront = again("steps", false);
+    return inFront.cut === null ? again("ignore", options.force === true) : inFront;
   }
   // Nobody comes back here after the next step: rather than keep far too little, or give up, results are shortened
   // to the least that still says what was left out.

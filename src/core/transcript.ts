@@ -10,28 +10,19 @@
 import type { Atom, Pair, TranscriptRecord, Violation, ViolationCode } from "./record.ts";
 
 type MutablePair = { call: number; result: number | null; state: Pair["state"] };
-/** `index` is the place in the list of atoms; `into` is set once the atom has been joined to another. */
-type MutableAtom = {
-  from: number;
-  to: number;
-  kind: Atom["kind"];
-  inFlight: number;
-  readonly index: number;
-  into: MutableAtom | null;
-};
-/** Calls of one key in one message; those before `next` are answered. */
-type CallGroup = { readonly message: number; readonly pairs: number[]; next: number };
+/** Messages from `from` up to the next atom; of its calls, `inFlight` are. */
+type AtomState = { readonly from: number; readonly kind: Atom["kind"]; inFlight: number };
+/** A call that waits for its result, in the order in which results take the calls of one key. */
+type Waiting = { readonly pair: number; readonly message: number; next: Waiting | null };
 
-/** What is known of the calls of one key. */
+/** Calls of one key that may still be answered. */
 type KeyState = {
-  /** Messages with unanswered calls, the latest last. */
-  readonly groups: CallGroup[];
-  /** Whether a call of the key has ever been answered. */
-  isAnswered: boolean;
+  /** The call that the next result answers: of the latest message that has one, the first. */
+  first: Waiting | null;
+  /** The last call of all: the next one of its message comes behind it. */
+  last: Waiting | null;
   /** The pair of a call that goes on after a result, which a later one replaces; -1 for none. */
   goingOn: number;
-  /** The last message with a call of the key. */
-  message: number;
 };
 
 /**
@@ -50,17 +41,19 @@ type KeyState = {
 export class Transcript {
   readonly #records: TranscriptRecord[] = [];
   readonly #pairs: MutablePair[] = [];
-  readonly #atoms: MutableAtom[] = [];
+  /** They cover all messages, and are only ever joined at the end: hence no links between them. */
+  readonly #atoms: AtomState[] = [];
   readonly #faults: Violation[] = [];
   /** `#sums[m]`: tokens of all messages before `m`, system messages left out. */
   readonly #sums: number[] = [0];
-  /** The atom that each message came to; `#atomOf` follows it to the atom that holds the message now. */
-  readonly #messageAtoms: MutableAtom[] = [];
+  /** By id: only the ids that wait, so that it stays small however long the log is. */
   readonly #ids = new Map<string, KeyState>();
   /** Calls without an id are told apart by the name of their tool. */
   readonly #names = new Map<string, KeyState>();
   /** Any call without an id; for results that have neither id nor name, as only their position is left. */
   readonly #unnamed = newKey();
+  /** Keys of the results that answered something; only once a result was found that answers nothing. */
+  #answered: Set<string> | null = null;
   /** The pair that each record answers; -1 for records that are no such result. */
   readonly #answers: number[] = [];
   /** The first pair that is in flight is not before this one: a settled pair never opens again. */
@@ -106,13 +99,10 @@ export class Transcript {
 
   /** The atoms, in order. */
   get atoms(): readonly Atom[] {
-    return this.#atoms.map((atom) => ({
-      from: atom.from,
-      to: atom.to,
-      kind: atom.kind,
-      open: this.#isOpen(atom),
-      tokens: this.tokensBetween(atom.from, atom.to),
-    }));
+    return this.#atoms.map(({ from, kind }, index) => {
+      const to = this.atomStart(index + 1);
+      return { from, to, kind, open: this.#isOpen(index), tokens: this.tokensBetween(from, to) };
+    });
   }
 
   /** Number of atoms. */
@@ -127,13 +117,14 @@ export class Transcript {
 
   /** The first message, and the one past the last, of the atom that holds a message; null where there is none. */
   atomAt(message: number): { readonly from: number; readonly to: number; readonly open: boolean } | null {
-    const atom = this.#atomOf(message);
-    return atom === null ? null : { from: atom.from, to: atom.to, open: this.#isOpen(atom) };
+    if (!(message >= 0 && message < this.messages)) return null;
+    const index = this.#atomOf(message);
+    return { from: this.atomStart(index), to: this.atomStart(index + 1), open: this.#isOpen(index) };
   }
 
   /** A call is in flight, or reasoning at the very end waits for what it belongs to. */
-  #isOpen(atom: MutableAtom): boolean {
-    return atom.inFlight > 0 || (this.#sticks && atom.index === this.#atoms.length - 1);
+  #isOpen(index: number): boolean {
+    return (this.#atoms[index]?.inFlight ?? 0) > 0 || (this.#sticks && index === this.#atoms.length - 1);
   }
 
   /**
@@ -150,7 +141,7 @@ export class Transcript {
   get firstOpen(): number | null {
     for (; this.#firstInFlight < this.#pairs.length; this.#firstInFlight++) {
       const pair = this.#pairs[this.#firstInFlight];
-      if (pair?.state === "in_flight") return this.#atomOfCall(pair)?.from ?? null;
+      if (pair?.state === "in_flight") return this.atomStart(this.#atomOfCall(pair));
       this.#operations++;
     }
     return this.#sticks ? this.#atoms.at(-1)?.from ?? null : null;
@@ -165,7 +156,7 @@ export class Transcript {
     if (!Number.isInteger(at) || at < 0 || at > this.messages) return false;
     const open = this.firstOpen;
     if (open !== null && at > open) return false;
-    return at === this.messages || this.#atomOf(at)?.from === at;
+    return at === this.messages || this.atomStart(this.#atomOf(at)) === at;
   }
 
   /** All legal cuts, 0 and the number of messages included where they are legal. */
@@ -230,8 +221,7 @@ export class Transcript {
    * for it, as the rounds of a tool loop that signed reasoning began.
    */
   joinFrom(message: number): void {
-    const atom = this.#atomOf(message);
-    if (atom !== null) this.#mergeInto(atom);
+    if (message < this.messages) this.#joinInto(this.#atomOf(message));
   }
 
   /** Gives up on calls that are only open because nothing has followed them: from now on they are abandoned. */
@@ -239,27 +229,17 @@ export class Transcript {
     this.#passOver();
   }
 
-  /** Gives the message an atom: a new one, or that of the reasoning which waits for it. */
+  /** Gives the message an atom, where it does not belong to the reasoning that waits for it. */
   #place(message: number, kind: Atom["kind"]): void {
-    let atom = this.#atoms.at(-1);
-    if (this.#sticks && atom !== undefined) atom.to = message + 1;
-    else {
-      atom = { from: message, to: message + 1, kind, inFlight: 0, index: this.#atoms.length, into: null };
-      this.#atoms.push(atom);
-    }
-    this.#messageAtoms.push(atom);
+    if (!this.#sticks || this.#atoms.length === 0) this.#atoms.push({ from: message, kind, inFlight: 0 });
   }
 
   /** Results belong to the atom of a call that they answer, which is the last one by now; others stand alone. */
   #placeResults(message: number, first: number): void {
-    const last = this.#atoms.at(-1);
-    let answers = false;
     for (let index = first; index < this.#answers.length; index++) {
-      answers ||= (this.#answers[index] ?? -1) >= 0;
+      if ((this.#answers[index] ?? -1) >= 0) return;
     }
-    if (!answers || last === undefined) return this.#place(message, "stray");
-    last.to = message + 1;
-    this.#messageAtoms.push(last);
+    this.#place(message, "stray");
   }
 
   /** The reasoning that ended the transcript until now is followed by nothing of its own. */
@@ -278,16 +258,17 @@ export class Transcript {
       // One that has an interim result goes on, whatever passes it over.
       if (pair?.state !== "in_flight" || pair.result !== null) continue;
       pair.state = "abandoned";
-      const atom = this.#atomOfCall(pair);
-      if (atom !== null) atom.inFlight--;
+      this.#settle(this.#atomOfCall(pair));
     }
     this.#fresh = [];
   }
 
   #call(index: number, record: TranscriptRecord): void {
     const pair = this.#pairs.length;
-    const key = this.#keyOf(record);
-    if (key.message === record.message) {
+    const [keys, name] = this.#keysOf(record);
+    let key = keys.get(name);
+    if (key === undefined) keys.set(name, key = newKey());
+    if (key.last?.message === record.message) {
       this.#fault("duplicate_call_id", "dialect", record, "repeats the id of another call in its message");
     }
     addCall(key, { pair, message: record.message });
@@ -298,39 +279,29 @@ export class Transcript {
     if (atom !== undefined) atom.inFlight++;
   }
 
-  #keyOf(record: TranscriptRecord): KeyState {
-    const [keys, name] = record.callId ? [this.#ids, record.callId] : [this.#names, record.name ?? ""];
-    let key = keys.get(name);
-    if (key === undefined) keys.set(name, key = newKey());
-    return key;
+  #keysOf({ callId, name }: TranscriptRecord): readonly [Map<string, KeyState>, string] {
+    return callId ? [this.#ids, callId] : [this.#names, name ?? ""];
   }
 
   /** The unanswered call of the nearest preceding message that has one; inside it first in, first out. */
-  #take({ groups }: KeyState): number {
-    for (let group = groups.at(-1); group !== undefined; group = groups.at(-1)) {
-      for (; group.next < group.pairs.length; group.next++) {
-        this.#operations++;
-        const pair = group.pairs[group.next] ?? -1;
-        // Among the unnamed stand calls that may have been answered by name, and the other way round.
-        if (this.#pairs[pair]?.result === null) return pair;
-      }
-      groups.pop();
+  #take(key: KeyState): number {
+    for (let call = key.first; call !== null; call = key.first) {
+      this.#operations++;
+      key.first = call.next;
+      // Among the unnamed stand calls that may have been answered by name, and the other way round.
+      if (this.#pairs[call.pair]?.result === null) return call.pair;
     }
     return -1;
   }
 
   #result(index: number, record: TranscriptRecord): void {
-    const key = record.callId || record.name ? this.#keyOf(record) : this.#unnamed;
-    const taken = this.#take(key);
-    const found = taken >= 0 ? taken : key.goingOn;
+    const [keys, name] = this.#keysOf(record);
+    const key = record.callId || record.name ? keys.get(name) : this.#unnamed;
+    const taken = key === undefined ? -1 : this.#take(key);
+    const found = taken >= 0 ? taken : key?.goingOn ?? -1;
     const pair = this.#pairs[found];
     const asked = pair === undefined ? undefined : this.#records[pair.call];
-    if (pair === undefined || asked === undefined) {
-      if (key.isAnswered) {
-        this.#fault("duplicate_result", "C1", record, "answers a call that has its result already");
-      } else this.#fault("orphan_result", "C2", record, "answers no call");
-      return;
-    }
+    if (key === undefined || pair === undefined || asked === undefined) return this.#answersNothing(record);
     const goesOn = asked.longRunning === true || record.interim === true || key.goingOn === found;
     if (goesOn) key.goingOn = found;
     // C3: nothing but results may come between a call and its result.
@@ -338,43 +309,70 @@ export class Transcript {
       this.#fault("misplaced_result", "C3", record, "does not follow its call directly");
       this.#fault("missing_result", "C1", asked, "is not answered by the messages that follow it");
     }
-    key.isAnswered = true;
+    // Inside one message the key stays: a second call with its id is a fault there.
+    if (key.first === null && key.goingOn < 0 && asked.message < record.message) keys.delete(name);
+    this.#answered?.add(keyOf(record));
     this.#answers[index] = found;
     pair.result = index;
     const atom = this.#atomOfCall(pair);
     if (record.interim !== true) {
-      if (pair.state === "in_flight" && atom !== null) atom.inFlight--;
+      if (pair.state === "in_flight") this.#settle(atom);
       pair.state = "answered";
     }
-    if (atom !== null) this.#mergeInto(atom);
+    this.#joinInto(atom);
   }
 
-  /** Joins all atoms behind `into` to it; each atom is joined once at the most, hence O(1) amortised. */
-  #mergeInto(into: MutableAtom): void {
-    while (this.#atoms.length - 1 > into.index) {
+  #answersNothing(record: TranscriptRecord): void {
+    this.#answered ??= new Set(
+      this.#answers.flatMap((pair, index) => {
+        const answer = this.#records[index];
+        return pair < 0 || answer === undefined ? [] : [keyOf(answer)];
+      }),
+    );
+    if (this.#answered.has(keyOf(record))) {
+      this.#fault("duplicate_result", "C1", record, "answers a call that has its result already");
+    } else this.#fault("orphan_result", "C2", record, "answers no call");
+  }
+
+  /** One call less of the atom is in flight. */
+  #settle(index: number): void {
+    const atom = this.#atoms[index];
+    if (atom !== undefined) atom.inFlight--;
+  }
+
+  /** Joins all atoms behind one to it; each atom is joined once at the most, hence O(1) amortised. */
+  #joinInto(index: number): void {
+    const into = this.#atoms[index];
+    if (into === undefined) return;
+    while (this.#atoms.length - 1 > index) {
       this.#operations++;
-      const last = this.#atoms.pop();
-      if (last === undefined) return;
-      last.into = into;
-      into.inFlight += last.inFlight;
-      into.to = Math.max(into.to, last.to);
+      into.inFlight += this.#atoms.pop()?.inFlight ?? 0;
     }
   }
 
-  /** The atom that holds a message, or null where there is none. */
-  #atomOf(message: number): MutableAtom | null {
-    let atom = this.#messageAtoms[message] ?? null;
-    while (atom !== null && atom.into !== null) {
+  /**
+   * Index of the atom that holds a message: the last one that begins at or before it. Searched from the end in
+   * growing steps, as what is asked for is near it, or is joined with all that was passed.
+   */
+  #atomOf(message: number): number {
+    let high = this.#atoms.length - 1;
+    let low = high;
+    for (let step = 1; low > 0 && this.atomStart(low) > message; step *= 2) {
       this.#operations++;
-      // The way to the atom in force is halved each time it is gone.
-      if (atom.into.into !== null) atom.into = atom.into.into;
-      atom = atom.into;
+      high = low - 1;
+      low = Math.max(0, low - step);
     }
-    return atom;
+    while (low < high) {
+      this.#operations++;
+      const middle = (low + high + 1) >> 1;
+      if (this.atomStart(middle) > message) high = middle - 1;
+      else low = middle;
+    }
+    return low;
   }
 
-  #atomOfCall(pair: MutablePair): MutableAtom | null {
-    return this.#atomOf(this.#records[pair.call]?.message ?? -1);
+  #atomOfCall(pair: MutablePair): number {
+    return this.#atomOf(this.#records[pair.call]?.message ?? 0);
   }
 
   #fault(
@@ -397,17 +395,24 @@ export class Transcript {
 }
 
 function newKey(): KeyState {
-  return { groups: [], isAnswered: false, goingOn: -1, message: -1 };
+  return { first: null, last: null, goingOn: -1 };
 }
 
+/** What a result is matched by: an id, else a name, else its position alone. */
+function keyOf({ callId, name }: TranscriptRecord): string {
+  return callId ? `#${callId}` : name ? `@${name}` : "";
+}
+
+/** Behind the calls of the same message that wait, else in front of all: results take from the nearest message. */
 function addCall(
   key: KeyState,
   { pair, message }: { readonly pair: number; readonly message: number },
 ): void {
-  const group = key.groups.at(-1);
-  if (group?.message === message) group.pairs.push(pair);
-  else key.groups.push({ message, pairs: [pair], next: 0 });
-  key.message = message;
+  const before = key.first?.message === message ? key.last : null;
+  const call = { pair, message, next: before === null ? key.first : before.next };
+  if (before === null) key.first = call;
+  else before.next = call;
+  key.last = call;
 }
 
 function isAllOf(records: readonly TranscriptRecord[], message: number): boolean {
@@ -444,11 +449,11 @@ export function parseTranscript(records: Iterable<TranscriptRecord>): Transcript
   const transcript = new Transcript();
   let message: TranscriptRecord[] = [];
   for (const record of records) {
-    if (message[0] !== undefined && record.message !== message[0].message) {
-      transcript.append(message);
-      message = [];
+    if (message[0]?.message === record.message) message.push(record);
+    else {
+      if (message.length > 0) transcript.append(message);
+      message = [record];
     }
-    message.push(record);
   }
   if (message.length > 0) transcript.append(message);
   return transcript;

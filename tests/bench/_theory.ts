@@ -10,27 +10,24 @@ export interface TheoryRecord {
   readonly tokens: number;
 }
 
-function pendingAt(records: readonly TheoryRecord[], cut: number): number {
+function pendingCallsAt(records: readonly TheoryRecord[], cut: number): ReadonlySet<string> {
   const used = new Set<string>();
   const satisfied = new Set<string>();
   for (const { kind, callId } of records.slice(0, cut)) {
-    if (callId === null) continue;
-    if (kind === "tool_use") used.add(callId);
-    else if (kind === "tool_result") satisfied.add(callId);
+    if (kind === "tool_use" && callId !== null) used.add(callId);
+    else if (kind === "tool_result" && callId !== null) satisfied.add(callId);
   }
-  let pending = 0;
-  for (const id of used) if (!satisfied.has(id)) pending++;
-  return pending;
+  return used.difference(satisfied);
 }
 
-function orphansAt(records: readonly TheoryRecord[], cut: number): number {
-  const after = new Set<string>();
+function orphanResultsAt(records: readonly TheoryRecord[], cut: number): ReadonlySet<string> {
+  const usedAfter = new Set<string>();
   for (const { kind, callId } of records.slice(cut)) {
-    if (kind === "tool_use" && callId !== null) after.add(callId);
+    if (kind === "tool_use" && callId !== null) usedAfter.add(callId);
   }
-  let orphans = 0;
+  const orphans = new Set<string>();
   for (const { kind, callId } of records.slice(0, cut)) {
-    if (kind === "tool_result" && callId !== null && after.has(callId)) orphans++;
+    if (kind === "tool_result" && callId !== null && usedAfter.has(callId)) orphans.add(callId);
   }
   return orphans;
 }
@@ -56,7 +53,9 @@ export function selectByTheory(
     floor = at;
   }
   for (let cut = index; cut >= floor; cut--) {
-    if (pendingAt(records, cut) === 0 && orphansAt(records, cut) === 0) return cut;
+    if (pendingCallsAt(records, cut).size > 0) continue;
+    if (orphanResultsAt(records, cut).size > 0) continue;
+    return cut;
   }
   return null;
 }

@@ -599,6 +599,7 @@ export const squeezes: fc.Arbitrary<Squeeze> = fc.record({
   reserve: fc.option(fc.integer({ min: 60, max: 2_000 })),
   policy: fc.constantFrom<"full" | "backward">("full", "full", "backward"),
   thinking: fc.constantFrom<"auto" | "ignore">("auto", "ignore"),
+  force: fc.boolean(),
   inFlight: fc.option(fc.array(fc.nat(20), { maxLength: 2 })),
   longRunning: fc.array(fc.nat(40), { maxLength: 1 }),
 });
