@@ -310,7 +310,7 @@ export class Transcript {
       this.#fault("missing_result", "C1", asked, "is not answered by the messages that follow it");
     }
     // Inside one message the key stays: a second call with its id is a fault there.
-    if (key.first === null && key.goingOn < 0 && asked.message < record.message) keys.delete(name);
+    if (key.first === null && key.goingOn < 0 && (key.last?.message ?? 0) < record.message) keys.delete(name);
     this.#answered?.add(keyOf(record));
     this.#answers[index] = found;
     pair.result = index;
