@@ -10,6 +10,14 @@ import { SelvageError } from "./src/core/errors.ts";
 const share = z.coerce.number().gt(0).lte(1);
 const tokens = z.coerce.number().int().min(2_000).max(100_000_000);
 
+const MINUTE_MS = 60_000;
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 1_440 * MINUTE_MS };
+
+/** A duration in milliseconds; null for none. */
+function durationMs(text: string): number | null {
+  return text === "off" ? null : Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? NaN);
+}
+
 /** Each variable: its schema, and what is allowed in words. */
 const VARIABLES = {
   SELVAGE_MODEL: [
@@ -32,6 +40,10 @@ const VARIABLES = {
   SELVAGE_POLICY: [z.enum(["full", "backward"]).default("full"), "full or backward"],
   SELVAGE_MAX_STEPS: [z.coerce.number().int().min(1).max(100_000).default(50), "a whole number, 1 or more"],
   SELVAGE_KV: [z.string().min(1).default(".selvage/kv.sqlite3"), "a file path, :memory: or a KV Connect URL"],
+  SELVAGE_RETENTION: [
+    z.string().regex(/^(off|[1-9]\d{0,5}[mhd])$/).transform(durationMs).default(null),
+    "off, or how long an unused session is kept: 90m, 12h or 30d",
+  ],
   DENO_SERVE_ADDRESS: [
     // Anything else would make Deno listen on 0.0.0.0:8000 without a word.
     z.string().regex(/^tcp:(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/)

@@ -9,11 +9,19 @@ import { isLoopback } from "./src/http/auth.ts";
 import { createApp, Drain, openAccess } from "./src/http/mod.ts";
 import { anthropic, clerk, openaiChat, scripted } from "./src/models/mod.ts";
 import type { Model, Store } from "./src/ports.ts";
+import { systemClock } from "./src/loop/clock.ts";
 import { kvStore } from "./src/store/kv.ts";
+import { deleteUnused } from "./src/store/retention.ts";
 import { workspaceTools } from "./src/tools/workspace.ts";
+
+/** Milliseconds between two looks for sessions that are unused for too long. */
+const RETENTION_EVERY_MS = 600_000;
 
 /** Milliseconds that running turns have to store what they did before the process ends. */
 const DRAIN_MS = 4_000;
+
+/** Milliseconds within which a second signal is the first one again. */
+const SAME_SIGNAL_MS = 1_000;
 
 function stopStart(message: string): never {
   console.error(message);
@@ -49,6 +57,20 @@ async function openStore(path: string): Promise<Store> {
     `Sessions are kept in ${isFile ? `the file ${path}` : path === ":memory:" ? "memory" : "Deno KV by URL"}`,
   );
   return store;
+}
+
+/** Deletes unused sessions now and every so often. The timer keeps nothing alive. */
+function keepFor(unusedMs: number): void {
+  const work = async (): Promise<void> => {
+    try {
+      const deleted = await deleteUnused(store, { unusedMs, clock: systemClock, signal: drain.signal });
+      if (deleted > 0) console.error(`Deleted ${deleted} sessions that were unused for too long`);
+    } catch (error) {
+      console.error("Cannot delete unused sessions:", error);
+    }
+  };
+  void work();
+  Deno.unrefTimer(setInterval(work, RETENTION_EVERY_MS));
 }
 
 let isListening = false;
@@ -97,15 +119,23 @@ const app = createApp({
   drain,
 });
 
+if (config.SELVAGE_RETENTION !== null) keepFor(config.SELVAGE_RETENTION);
+
+let goingDownSince: number | null = null;
+
 function onSignal(): void {
-  // A second signal then kills, as users expect.
-  for (const name of ["SIGINT", "SIGTERM"] as const) Deno.removeSignalListener(name, onSignal);
+  if (goingDownSince !== null) {
+    // Process groups and supervisors send the same signal twice; somebody who means it waits a little longer.
+    if (performance.now() - goingDownSince > SAME_SIGNAL_MS) Deno.exit(1);
+    return;
+  }
+  goingDownSince = performance.now();
   const end = (): void => {
     store.close();
     Deno.exit(0);
   };
   setTimeout(end, DRAIN_MS);
-  // A moment for the last bytes to leave: the turns have ended, their frames may still be in the socket.
+  // A moment for the last bytes to leave: the streams have ended, their frames may still be in the socket.
   void drain.start().then(() => setTimeout(end, 50));
 }
 for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, onSignal);

@@ -20,10 +20,10 @@ export {
 export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.ts";
 export { type MediaFamily, type ModelFacts, modelFacts, UNKNOWN_MODEL } from "./tokens/models.ts";
 export type { CompactionSettings } from "./compaction/budget.ts";
-export type { Agent, TurnPorts, TurnRequest } from "./loop/agent.ts";
+export type { Agent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./loop/agent.ts";
 export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";
 export { defineTool, type InputSchema, type ToolDefinition } from "./loop/tools.ts";
-export { runTurn } from "./loop/turn.ts";
+export { resumeTurn, runTurn } from "./loop/turn.ts";
 export {
   anthropic,
   type AnthropicOptions,
@@ -37,6 +37,7 @@ export {
 } from "./models/mod.ts";
 export { kvStore, type KvStoreOptions } from "./store/kv.ts";
 export { memoryStore, type MemoryStoreOptions } from "./store/memory.ts";
+export { deleteUnused } from "./store/retention.ts";
 export { workspaceTools } from "./tools/workspace.ts";
 export { type App, type Auth, createApp, Drain, openAccess, type Principal } from "./http/mod.ts";
 export type { AppOptions } from "./http/options.ts";
@@ -50,14 +51,20 @@ export type {
   EntryBase,
   FinishReason,
   Lease,
+  LeaseRequest,
   Model,
   ModelEvent,
   ModelRequest,
+  OnDisconnect,
+  Owner,
   ResultEntry,
   SessionHead,
   SessionKey,
+  SessionPage,
   SessionState,
   Store,
+  StoredEvent,
+  StoredEvents,
   Tool,
   ToolContext,
   ToolInput,

@@ -88,12 +88,16 @@ export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
 
-/** Whose session it is and what it is called. */
-export interface SessionKey {
+/** Whom something belongs to. */
+export interface Owner {
   /** Tenant. */
   readonly tenant: string;
   /** User of the tenant. */
   readonly user?: string;
+}
+
+/** Whose session it is and what it is called. */
+export interface SessionKey extends Owner {
   /** Session. */
   readonly session: string;
 }
@@ -121,6 +125,8 @@ export interface Tool extends ToolSchema {
   readonly verbatimArgs: readonly string[];
   /** Milliseconds before a call is answered with an error. */
   readonly timeoutMs?: number;
+  /** `none`: a call that a crash cut off is run again, rather than closed as aborted. Default `some`. */
+  readonly sideEffect?: "none" | "some";
   /** Checks the arguments of a call. */
   parse(input: unknown): ToolInput;
   /** Runs the tool on checked input. A string becomes text, anything else JSON. */
@@ -189,16 +195,41 @@ export interface ResultEntry extends EntryBase {
 /** One stored item of a session's log; never edited, never lost. */
 export type Entry = UserEntry | AssistantEntry | ResultEntry;
 
+/** What becomes of a turn whose last reader has gone. */
+export type OnDisconnect = "abort" | "continue";
+
 /** Who runs the session's turn. The epoch rises with each takeover; a commit under an older one is refused. */
 export interface Lease {
   /** Who holds it. */
   readonly owner: string;
   /** Id of the turn. */
   readonly turn: string;
+  /** The agent that answers in this turn. */
+  readonly agent: string;
+  /** What becomes of the turn without a reader, and so without a process. */
+  readonly onDisconnect: OnDisconnect;
   /** Rises with each lease given. */
   readonly epoch: number;
+  /** Times that the turn was taken over from a holder that had died. */
+  readonly takeovers: number;
   /** Milliseconds since the epoch after which the lease may be taken over. */
   readonly expires: number;
+}
+
+/** What is asked for with a lease. */
+export interface LeaseRequest {
+  /** The agent that is to answer. */
+  readonly agent: string;
+  /** Who will hold it. */
+  readonly owner: string;
+  /** Id of the turn: a new one, or with `takeover` that of the turn that was left. */
+  readonly turn: string;
+  /** Milliseconds that it is good for. */
+  readonly ttlMs: number;
+  /** What becomes of the turn without a reader. Default `abort`. */
+  readonly onDisconnect?: OnDisconnect;
+  /** Goes on with a turn whose holder has died or gave it up. */
+  readonly takeover?: boolean;
 }
 
 /** The small, mutable part of a session. Everything in it is JSON. */
@@ -245,13 +276,41 @@ export interface Commit {
   readonly flag?: { readonly reason: string; readonly since: number } | null;
   /** What the meter knows from the provider's bill. */
   readonly meter?: unknown;
-  /** Ends the lease with this commit. */
+  /** Events of the turn, in order, for clients that lost their stream. Kept for an hour after the last. */
+  readonly events?: readonly StoredEvent[];
+  /** Ends the lease with this commit: the turn is over. */
   readonly release?: boolean;
+  /** Gives the lease up in the middle of the turn: it can be taken over at once. */
+  readonly suspend?: boolean;
+}
+
+/** One event of a turn, as it was sent; `id` is `<turn>:<n>`. Everything in it is JSON. */
+export interface StoredEvent {
+  /** Turn and number; numbers rise, and leave out some where a turn was taken over. */
+  readonly id: string;
+  /** Tells the events apart. */
+  readonly type: string;
+}
+
+/** What a store knows of the events of a turn. */
+export interface StoredEvents {
+  /** Events from the one asked for on; not all of them, where they are many. */
+  readonly events: readonly StoredEvent[];
+  /** The lease in force in the session, of whichever turn. */
+  readonly lease: Lease | null;
+}
+
+/** One page of sessions, the newest first. */
+export interface SessionPage {
+  /** The sessions. */
+  readonly sessions: readonly { readonly key: SessionKey; readonly head: SessionHead }[];
+  /** What to ask for the next page with; null on the last one. */
+  readonly next: string | null;
 }
 
 /**
- * Where sessions live. `acquire`, `commit` and `renew` throw `SelvageError`s with the codes `turn_running`
- * (fields: `turn`, `expires`) and `lease_lost`.
+ * Where sessions live. Leases, commits and claims throw `SelvageError`s with the codes named here; whatever is not
+ * stored whole is not stored at all.
  */
 export interface Store {
   /** Reads a session, or null where there is none. */
@@ -260,25 +319,37 @@ export interface Store {
   entry(key: SessionKey, seq: number): Promise<Entry | null>;
   /**
    * Takes the lease of a session, making the session where there is none, and reads it. Throws `turn_running`
-   * while another lease is alive; takes an expired one over.
+   * (fields: `turn`, `expires`) while another lease is alive; `turn_exists` where a new turn has the id of an
+   * earlier one; `turn_interrupted` (fields: `turn`, `onDisconnect`) where another turn was left unfinished and has
+   * to be taken over first; `turn_over` where the turn that is to be taken over is not the one that was left.
    */
-  acquire(
-    key: SessionKey,
-    options: {
-      readonly agent: string;
-      readonly owner: string;
-      readonly turn: string;
-      readonly ttlMs: number;
-    },
-  ): Promise<SessionState & { readonly lease: Lease }>;
+  acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }>;
   /** Appends and changes under a lease; throws `lease_lost` where it is no longer ours. */
   commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void>;
   /** Extends a lease by `ttlMs` from now; throws `lease_lost` where it is no longer ours. */
   renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void>;
-  /** Deletes a session with everything in it; says whether there was one. */
-  delete(key: SessionKey): Promise<boolean>;
-  /** Resolves when the store answers; used by health checks. */
-  ping(): Promise<void>;
+  /** Reads the events of a turn whose number is `from` or more; null for a turn that is over and has none any more. */
+  events(key: SessionKey, turn: string, from: number): Promise<StoredEvents | null>;
+  /** Lists the sessions of an owner, or with null of all; `after` is what the page before gave as `next`. */
+  list(
+    owner: Owner | null,
+    options?: { readonly limit?: number; readonly after?: string },
+  ): Promise<SessionPage>;
+  /**
+   * Deletes a session with everything in it; says whether it did. With `unusedSince`, milliseconds since the epoch,
+   * only where nothing has changed since then and no turn runs.
+   */
+  delete(key: SessionKey, options?: { readonly unusedSince?: number }): Promise<boolean>;
+  /**
+   * Stores a small value under a name for `ttlMs`, unless there is one; gives the value that is there. Without a
+   * value it only looks; undefined where there is none. `turn/<id>` of each turn is claimed with its lease:
+   * `{ session, agent }`.
+   */
+  claim(
+    owner: Owner,
+    name: string,
+    claim?: { readonly value: unknown; readonly ttlMs: number },
+  ): Promise<unknown>;
   /** Lets go of what the store holds open. */
   close(): void;
 }

@@ -9,6 +9,7 @@ import type { Agent } from "../loop/agent.ts";
 import { budgetOf } from "../loop/measures.ts";
 import { openAccess } from "./auth.ts";
 import type { AppEnv } from "./env.ts";
+import { TurnHost } from "./host.ts";
 import type { AppOptions } from "./options.ts";
 import { problemOf, problemResponse } from "./problem.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
@@ -47,12 +48,15 @@ export function createApp(options: AppOptions): App {
   const auth = options.auth ?? openAccess();
   const app = new Hono<AppEnv>();
 
-  app.onError((error) => problemResponse(problemOf(error)));
+  app.onError((error) => {
+    const problem = problemOf(error);
+    return problemResponse(problem, problem.code === "shutting_down" ? { "retry-after": "1" } : {});
+  });
   app.notFound((c) =>
     problemResponse({ code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
   );
   app.get("/healthz", async (c) => {
-    await options.store.ping();
+    await options.store.claim({ tenant: "" }, "health");
     return c.json({ status: "ok" });
   });
   app.use("/v1/*", async (c, next) => {
@@ -63,8 +67,9 @@ export function createApp(options: AppOptions): App {
     c.set("principal", principal);
     await next();
   });
-  app.route("/v1/turns", turnRoutes(options));
-  app.route("/v1/sessions", sessionRoutes(options));
+  const host = new TurnHost(options);
+  app.route("/v1/turns", turnRoutes(options, host));
+  app.route("/v1/sessions", sessionRoutes(options, host));
   app.route("/v1", transcriptRoutes());
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;

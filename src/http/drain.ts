@@ -1,5 +1,5 @@
 /**
- * Going down: no new turns, running ones store what they did and end.
+ * Going down: no new turns; running ones finish the tools in hand, store what they did and can be taken up again.
  *
  * @module
  */
@@ -15,12 +15,12 @@ export class Drain {
     return this.#stop.signal;
   }
 
-  /** Turns that run now. */
+  /** Turns that run now, and streams that tell of them. */
   get running(): number {
     return this.#running;
   }
 
-  /** Notes a turn; call what it returns when the turn has ended. */
+  /** Notes a turn or a stream; call what it returns when it has ended. */
   enter(): () => void {
     this.#running++;
     let isOver = false;
@@ -31,7 +31,7 @@ export class Drain {
     };
   }
 
-  /** Refuses new turns and cancels running ones; resolves when the last has ended. */
+  /** Refuses new turns and has running ones put down, to be taken up elsewhere; resolves when the last has stored. */
   start(): Promise<void> {
     this.#stop.abort(new DOMException("The service is going down", "AbortError"));
     if (this.#running === 0) return Promise.resolve();

@@ -1,42 +1,49 @@
 /**
- * The turns of this process: running ones, and ended ones for a while, so that a client that lost its stream
- * finds it again.
+ * The turns of this process: running ones, and some that ended, so that a client that lost its stream finds it
+ * again without the store.
  *
  * @module
  */
 import { Broadcast } from "../loop/broadcast.ts";
 import type { TurnEvent } from "../loop/events.ts";
-import type { Clock } from "../ports.ts";
-import type { Principal } from "./auth.ts";
+import type { OnDisconnect, SessionKey } from "../ports.ts";
 
-/** What becomes of a turn whose last reader has gone. */
-export type OnDisconnect = "abort" | "continue";
-
-/** Milliseconds for which an ended turn can be read again. */
-const KEEP_MS = 3_600_000;
-/** Events of ended turns that are kept; beyond that the oldest turns go first. */
-const KEEP_EVENTS = 100_000;
+/** Events of ended turns that are kept here; the store keeps them all for a while. */
+const KEEP_EVENTS = 10_000;
 
 /** What makes a turn followable. */
 export interface TurnStart {
-  readonly principal: Principal;
+  readonly id: string;
+  readonly key: SessionKey;
   readonly events: AsyncGenerator<TurnEvent, void>;
   /** Ends the turn. */
   readonly stop: AbortController;
   readonly onDisconnect: OnDisconnect;
+  /** Called once when the turn has ended here. */
+  readonly onEnd: () => void;
 }
 
-/** One turn that can be followed and cancelled. */
+/** Events of a turn from some place on. */
+export interface Following {
+  readonly events: AsyncGenerator<TurnEvent, void>;
+  /** Counts the reader as gone at once, also while it waits for an event. */
+  readonly leave: () => Promise<void>;
+}
+
+/** One turn that runs here, or ran here. */
 export class FollowedTurn {
   readonly #broadcast: Broadcast;
   readonly #start: TurnStart;
-  /** Milliseconds since the epoch, null while the turn runs. */
-  endedAt: number | null = null;
 
-  /** Makes a turn out of its events. */
-  constructor(start: TurnStart, onEnd: () => void) {
+  /** Makes a turn out of its events, of which none was taken. */
+  constructor(start: TurnStart) {
     this.#start = start;
-    this.#broadcast = new Broadcast(finallyDo(start.events, onEnd));
+    this.#broadcast = new Broadcast(finallyDo(start.events, start.onEnd));
+  }
+
+  /** Id of the turn. */
+  get id(): string {
+    return this.#start.id;
   }
 
   /** Events so far. */
@@ -44,20 +51,40 @@ export class FollowedTurn {
     return this.#broadcast.length;
   }
 
-  /** Whether the turn has ended. */
+  /** Number of the first event that is known here; what was before a takeover is in the store alone. */
+  get first(): number {
+    return this.#broadcast.first;
+  }
+
+  /** Whether it no longer runs here. */
   get isDone(): boolean {
     return this.#broadcast.isDone;
   }
 
-  /** Whether a principal may see it. */
-  belongsTo({ tenant, user }: Principal): boolean {
-    return this.#start.principal.tenant === tenant && this.#start.principal.user === user;
+  /** Whether it is a turn of the session. */
+  isOf({ tenant, user, session }: SessionKey): boolean {
+    const { key } = this.#start;
+    return this.belongsTo({ tenant, ...(user === undefined ? {} : { user }) }) && key.session === session;
+  }
+
+  /** Whether a tenant and user may see it. */
+  belongsTo({ tenant, user }: Omit<SessionKey, "session">): boolean {
+    return this.#start.key.tenant === tenant && this.#start.key.user === user;
+  }
+
+  /** Whether all events from a number on have been, and have ended. */
+  isOver(from: number): boolean {
+    return this.isDone && this.#broadcast.last < from;
+  }
+
+  /** Waits until it has begun; throws what keeps it from beginning. */
+  async begin(): Promise<void> {
+    await this.#broadcast.advance();
+    if (this.#start.onDisconnect === "continue") this.run();
   }
 
   /** Follows the turn from an event on; `leave` ends it, or lets it run by itself, when nobody else follows. */
-  follow(
-    from = 0,
-  ): { readonly events: AsyncGenerator<TurnEvent, void>; readonly leave: () => Promise<void> } {
+  follow(from = 0): Following {
     const { events, leave } = this.#broadcast.follow(from);
     return {
       events,
@@ -83,53 +110,44 @@ export class FollowedTurn {
 
 /** The turns of one app, by id. */
 export class TurnRegistry {
-  readonly #clock: Clock;
   readonly #turns = new Map<string, FollowedTurn>();
-
-  /** Makes an empty registry. */
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
 
   /**
    * Starts following a turn.
    *
-   * @param start Its events, of which none was taken.
-   * @param onEnd Called once when it has ended.
-   * @returns The turn, once its first event says how it is called.
    * @throws What keeps the turn from starting.
    */
-  async add(start: TurnStart, onEnd: () => void): Promise<FollowedTurn> {
-    const turn = new FollowedTurn(start, () => {
-      turn.endedAt = this.#clock.now();
-      onEnd();
-    });
-    const { events } = turn.follow();
-    try {
-      const { value } = await events.next();
-      if (value?.type !== "turn.started") throw new Error("A turn did not begin with turn.started");
-      this.#sweep();
-      this.#turns.set(value.turn, turn);
-      if (start.onDisconnect === "continue") turn.run();
-    } finally {
-      await events.return();
-    }
+  async add(start: TurnStart): Promise<FollowedTurn> {
+    const turn = new FollowedTurn(start);
+    await turn.begin();
+    this.#sweep();
+    this.#turns.set(start.id, turn);
     return turn;
   }
 
-  /** Finds a turn that a principal may see. */
-  find(principal: Principal, id: string): FollowedTurn | null {
+  /** Finds a turn that a tenant and user may see. */
+  find(owner: Omit<SessionKey, "session">, id: string): FollowedTurn | null {
     const turn = this.#turns.get(id);
-    return turn?.belongsTo(principal) ? turn : null;
+    return turn?.belongsTo(owner) ? turn : null;
   }
 
-  /** Forgets ended turns that are too old or too many; the map is in order of their starts. */
+  /** The turn that runs in a session. */
+  running(key: SessionKey): FollowedTurn | null {
+    for (const turn of this.#turns.values()) if (!turn.isDone && turn.isOf(key)) return turn;
+    return null;
+  }
+
+  /** Lets all turns run by themselves: none waits for a slow reader. */
+  runAll(): void {
+    for (const turn of this.#turns.values()) turn.run();
+  }
+
+  /** Forgets ended turns where they are too many; the map is in order of their starts. */
   #sweep(): void {
-    const oldest = this.#clock.now() - KEEP_MS;
-    const ended = [...this.#turns].filter(([, turn]) => turn.endedAt !== null);
+    const ended = [...this.#turns].filter(([, turn]) => turn.isDone);
     let events = ended.reduce((sum, [, turn]) => sum + turn.length, 0);
     for (const [id, turn] of ended) {
-      if (events <= KEEP_EVENTS && (turn.endedAt ?? 0) >= oldest) continue;
+      if (events <= KEEP_EVENTS) return;
       events -= turn.length;
       this.#turns.delete(id);
     }

@@ -23,6 +23,8 @@ export interface SseOptions<Event> {
   /** One event as a whole frame, the blank line included. */
   readonly encode: (event: Event) => string;
   readonly clock: Clock;
+  /** Called once when nothing more is sent: at the end, on a fault, or when the client has gone. */
+  readonly onEnd?: () => void;
   /** Called once when the client goes away before the end; a read that is under way must end by it. */
   readonly onLeave: () => Promise<void>;
 }
@@ -35,7 +37,7 @@ export interface SseOptions<Event> {
  */
 export function sseStream<Event>(
   events: AsyncGenerator<Event, void>,
-  { encode, clock, onLeave }: SseOptions<Event>,
+  { encode, clock, onLeave, onEnd = () => {} }: SseOptions<Event>,
 ): ReadableStream<Uint8Array> {
   let pending: Promise<IteratorResult<Event, void>> | null = null;
   return new ReadableStream<Uint8Array>({
@@ -50,17 +52,27 @@ export function sseStream<Event>(
       let result: IteratorResult<Event, void> | null;
       try {
         result = await Promise.race([pending, silence]);
+      } catch (error) {
+        onEnd();
+        throw error;
       } finally {
         quiet.abort();
       }
       if (result === null) return controller.enqueue(encoder.encode(": keep-alive\n\n"));
       pending = null;
-      if (result.done === true) return controller.close();
+      if (result.done === true) {
+        onEnd();
+        return controller.close();
+      }
       controller.enqueue(encoder.encode(encode(result.value)));
     },
     async cancel() {
-      await onLeave();
-      await events.return();
+      try {
+        await onLeave();
+        await events.return();
+      } finally {
+        onEnd();
+      }
     },
   }, { highWaterMark: 0 });
 }

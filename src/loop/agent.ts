@@ -5,7 +5,7 @@
  */
 import type { FilePart, TextPart } from "../core/message.ts";
 import type { CompactionSettings } from "../compaction/budget.ts";
-import type { Clock, Model, Store, Tool } from "../ports.ts";
+import type { Clock, Model, OnDisconnect, Store, Tool } from "../ports.ts";
 
 /** An agent: a model with instructions and tools. */
 export interface Agent {
@@ -25,24 +25,41 @@ export interface Agent {
   readonly compaction?: CompactionSettings;
 }
 
-/** What a turn is asked to do. */
-export interface TurnRequest {
+/** Whose turn it is, and what can end it. */
+export interface TurnPlace {
   /** The agent that answers. */
   readonly agent: Agent;
-  /** Name of the agent in events. Default `default`. */
-  readonly agentName?: string;
-  /** The session to go on with; it is made where there is none. */
+  /** The session to go on with. */
   readonly session: string;
-  /** What the user says: text, or text and files. */
-  readonly input: string | readonly (TextPart | FilePart)[];
-  /** Keeps the input verbatim in every later view. The running turn's input is pinned anyway. */
-  readonly pin?: boolean;
   /** Whose session it is. Default `local`. */
   readonly tenant?: string;
   /** User of the tenant. */
   readonly user?: string;
   /** Cancels the turn; open calls are closed as aborted. */
   readonly signal?: AbortSignal;
+  /**
+   * Puts the turn down where it can be taken up again, here or in another process: tools in hand finish, nothing
+   * new starts, and the events end without `turn.finished`.
+   */
+  readonly suspend?: AbortSignal;
+}
+
+/** What a turn is asked to do. The session is made where there is none. */
+export interface TurnRequest extends TurnPlace {
+  /** Name of the agent in events. Default `default`. */
+  readonly agentName?: string;
+  /** What the user says: text, or text and files. */
+  readonly input: string | readonly (TextPart | FilePart)[];
+  /** Keeps the input verbatim in every later view. The running turn's input is pinned anyway. */
+  readonly pin?: boolean;
+  /** Whether the turn is to go on when its process dies and nobody asks for it. Default `abort`. */
+  readonly onDisconnect?: OnDisconnect;
+}
+
+/** A turn that its process left unfinished. */
+export interface ResumeRequest extends TurnPlace {
+  /** Id of the turn. */
+  readonly turn: string;
 }
 
 /** What a turn runs on. */

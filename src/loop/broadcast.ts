@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TurnEvent } from "./events.ts";
+import { eventNumber, type TurnEvent } from "./events.ts";
 
 /** One reader of a turn. */
 export interface Follower {
@@ -30,6 +30,18 @@ export class Broadcast {
   /** Events so far. */
   get length(): number {
     return this.#events.length;
+  }
+
+  /** Number of the first event; 0 before it. */
+  get first(): number {
+    const [event] = this.#events;
+    return event === undefined ? 0 : eventNumber(event);
+  }
+
+  /** Number of the last event so far; -1 before the first. */
+  get last(): number {
+    const event = this.#events.at(-1);
+    return event === undefined ? -1 : eventNumber(event);
   }
 
   /** Whether the turn has ended. */
@@ -69,18 +81,25 @@ export class Broadcast {
     { isHere, leave }: { readonly isHere: () => boolean; readonly leave: () => void },
   ): AsyncGenerator<TurnEvent, void> {
     try {
-      for (let at = from;; at++) {
+      for (let at = this.#indexOf(from);; at++) {
         while (at >= this.#events.length && isHere()) {
           if (this.#isDone) return;
           await this.advance();
         }
         const event = this.#events[at];
         if (event === undefined || !isHere()) return;
-        yield event;
+        // A reader may ask for more than there is yet.
+        if (eventNumber(event) >= from) yield event;
       }
     } finally {
       leave();
     }
+  }
+
+  /** Where the events begin that are numbered `from` or more. */
+  #indexOf(from: number): number {
+    const at = this.#events.findIndex((event) => eventNumber(event) >= from);
+    return at < 0 ? this.#events.length : at;
   }
 
   /** Runs the turn to its end, whoever reads. What it throws was thrown to its readers. */

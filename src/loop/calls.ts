@@ -31,6 +31,8 @@ export interface RunCallsOptions {
   readonly context: Omit<ToolContext, "signal">;
   /** Ends the turn. */
   readonly signal: AbortSignal;
+  /** Once aborted, calls that run are waited for, and no other is started. */
+  readonly halt: AbortSignal;
   readonly clock: Clock;
 }
 
@@ -50,7 +52,7 @@ const NOT_RUN: Partial<Record<FinishReason, string>> = {
  */
 export async function* runCalls(
   calls: readonly Call[],
-  { agent, reason, context, signal, clock }: RunCallsOptions,
+  { agent, reason, context, signal, halt, clock }: RunCallsOptions,
 ): AsyncGenerator<CallProgress, void> {
   const run = (call: Call): Promise<CallOutcome> => {
     const value = NOT_RUN[reason];
@@ -61,16 +63,19 @@ export async function* runCalls(
     return runCall(call, { tools: agent.tools ?? [], context, signal, clock, timeoutMs });
   };
   const { toolConcurrency: limit = 8 } = agent;
+  // An aborted turn still starts its calls: each of them ends as aborted, in its place.
+  const isHalted = (): boolean => halt.aborted && !signal.aborted;
   const running = new Map<number, Promise<Extract<CallProgress, { kind: "landed" }>>>();
   const waiting = [...calls.entries()];
   for (let open = calls.length; open > 0; open--) {
     // One at the least: with none running there would be nothing to wait for.
-    while (waiting.length > 0 && (running.size < limit || running.size === 0)) {
+    while (waiting.length > 0 && !isHalted() && (running.size < limit || running.size === 0)) {
       const [index, call] = waiting.shift() ?? [];
       if (index === undefined || call === undefined) break;
       yield { kind: "started", index, call };
       running.set(index, run(call).then((outcome) => ({ kind: "landed", index, call, outcome, open: 0 })));
     }
+    if (running.size === 0) return;
     const landed = await Promise.race(running.values());
     running.delete(landed.index);
     yield { ...landed, open };

@@ -93,5 +93,10 @@ export type TurnEventBody =
   }
   | { readonly type: "error"; readonly code: string; readonly message: string; readonly retryable: boolean };
 
-/** One event of a turn; `id` is `<turn>:<n>` with n counting from 0. */
+/** One event of a turn; `id` is `<turn>:<n>` with n rising from 0. */
 export type TurnEvent = TurnEventBody & { readonly id: string };
+
+/** The number of an event in its turn: numbers rise, and leave out some where a turn was taken over. */
+export function eventNumber({ id }: { readonly id: string }): number {
+  return Number(id.slice(id.lastIndexOf(":") + 1));
+}

@@ -1,16 +1,29 @@
 /**
  * The journal of a turn: everything it stores goes through one queue, so that commits keep their order and a
- * step needs few of them. A failed commit fails the turn at its next barrier, never the process.
+ * step needs few of them. Events go along with them, or soon after by themselves where a step takes long. A failed
+ * commit fails the turn at its next barrier, never the process.
  *
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Commit, Entry, Lease, SessionKey, Store } from "../ports.ts";
+import type { TurnEvent } from "./events.ts";
 
 /** How long a lease lives without a heartbeat, in milliseconds. */
 export const LEASE_TTL_MS = 10_000;
 /** Milliseconds between heartbeats. */
 const HEARTBEAT_MS = 3_000;
+/** Milliseconds between two looks whether the turn was cancelled from elsewhere. */
+const LOOK_MS = 1_000;
+/** Milliseconds that events wait for a commit to go along with. */
+const EVENTS_WAIT_MS = 250;
+/** Characters of events that are stored without waiting. */
+const EVENTS_SIZE = 16_384;
+
+/** The claim that asks for the end of a turn, whichever process runs it. */
+export function cancelName(turn: string): string {
+  return `cancel/${turn}`;
+}
 
 /** Whose journal it is. */
 export interface JournalOptions {
@@ -20,6 +33,8 @@ export interface JournalOptions {
   readonly clock: Clock;
   /** Called once when the lease is lost or a commit fails for good. */
   readonly onFailure: (error: unknown) => void;
+  /** Called once when the turn was cancelled from elsewhere. */
+  readonly onCancel: () => void;
 }
 
 /** Collects changes and commits them in order. */
@@ -27,7 +42,10 @@ export class Journal {
   readonly #options: JournalOptions;
   readonly #stop = new AbortController();
   #entries: Entry[] = [];
-  #rest: Omit<Commit, "entries"> = {};
+  #events: TurnEvent[] = [];
+  #eventsSize = 0;
+  #isWaiting = false;
+  #rest: Omit<Commit, "entries" | "events"> = {};
   #queue: Promise<void> = Promise.resolve();
   #failure: { readonly error: unknown } | null = null;
   #commits = 0;
@@ -49,8 +67,16 @@ export class Journal {
   }
 
   /** Notes a change of the head or a view for the next flush; a later one of the same kind replaces it. */
-  change(change: Omit<Commit, "entries">): void {
+  change(change: Omit<Commit, "entries" | "events">): void {
     this.#rest = { ...this.#rest, ...change };
+  }
+
+  /** Notes an event for the next flush, which comes by itself when there are many, or none for a while. */
+  event(event: TurnEvent): void {
+    this.#events.push(event);
+    this.#eventsSize += sizeOf(event);
+    if (this.#eventsSize >= EVENTS_SIZE) void this.flush();
+    else if (!this.#isWaiting) void this.#flushSoon();
   }
 
   /**
@@ -60,14 +86,21 @@ export class Journal {
    */
   flush(): Promise<void> {
     const entries = this.#entries;
+    const events = this.#events;
     const rest = this.#rest;
     this.#entries = [];
+    this.#events = [];
+    this.#eventsSize = 0;
     this.#rest = {};
     const done = this.#queue.then(async () => {
       if (this.#failure !== null) throw this.#failure.error;
-      if (entries.length === 0 && Object.keys(rest).length === 0) return;
+      if (entries.length === 0 && events.length === 0 && Object.keys(rest).length === 0) return;
       const { store, key, lease } = this.#options;
-      await store.commit(key, lease, { ...rest, ...(entries.length > 0 ? { entries } : {}) });
+      await store.commit(key, lease, {
+        ...rest,
+        ...(entries.length > 0 ? { entries } : {}),
+        ...(events.length > 0 ? { events } : {}),
+      });
       this.#commits++;
     }).catch((error) => {
       this.#fail(error);
@@ -84,13 +117,32 @@ export class Journal {
     this.#stop.abort(new DOMException("The journal is closed", "AbortError"));
   }
 
+  /** Stores events that nothing else has taken along. */
+  async #flushSoon(): Promise<void> {
+    this.#isWaiting = true;
+    try {
+      await this.#options.clock.sleep(EVENTS_WAIT_MS, this.#stop.signal);
+      if (this.#events.length > 0) void this.flush();
+    } catch {
+      // The journal was closed: its last flush has taken everything.
+    } finally {
+      this.#isWaiting = false;
+    }
+  }
+
   async #beat(): Promise<void> {
-    const { store, key, lease, clock } = this.#options;
+    const { store, key, lease, clock, onCancel } = this.#options;
     let renewed = clock.now();
+    let isCancelled = false;
     try {
       for (;;) {
-        await clock.sleep(HEARTBEAT_MS, this.#stop.signal);
+        await clock.sleep(LOOK_MS, this.#stop.signal);
         try {
+          if (!isCancelled && await store.claim(key, cancelName(lease.turn)) !== undefined) {
+            isCancelled = true;
+            onCancel();
+          }
+          if (clock.now() < renewed + HEARTBEAT_MS) continue;
           await store.renew(key, lease, LEASE_TTL_MS);
           renewed = clock.now();
         } catch (error) {
@@ -108,5 +160,18 @@ export class Journal {
     if (this.#failure !== null) return;
     this.#failure = { error };
     this.#options.onFailure(error);
+  }
+}
+
+/** About how many characters an event takes; only deltas come in numbers. */
+function sizeOf(event: TurnEvent): number {
+  switch (event.type) {
+    case "text.delta":
+    case "reasoning.delta":
+      return 64 + event.text.length;
+    case "tool.input.delta":
+      return 128 + event.delta.length;
+    default:
+      return 256;
   }
 }

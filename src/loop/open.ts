@@ -6,17 +6,17 @@
 import type { Budget } from "../compaction/budget.ts";
 import { Context, type StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState } from "../ports.ts";
+import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
 import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
-import type { TurnPorts, TurnRequest } from "./agent.ts";
+import type { ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { systemClock } from "./clock.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
+import { endLeft, storedTurn } from "./left.ts";
 import { budgetOf, type Measures, measuresOf, restoreMeter } from "./measures.ts";
 
 /** What a turn starts with. */
 export interface OpenedTurn {
-  readonly id: string;
   readonly clock: Clock;
   readonly key: SessionKey;
   readonly head: SessionHead;
@@ -24,9 +24,18 @@ export interface OpenedTurn {
   readonly context: Context;
   readonly meter: ContextMeter;
   readonly budget: Budget;
+  /** Number of the first event that is to come. */
+  readonly nextEvent: number;
+  /** Whether clients have been told of the start. */
+  readonly isStarted: boolean;
+  /** Calls whose results clients have been told. */
+  readonly told: ReadonlySet<string>;
 }
 
 type Input = TurnRequest["input"];
+
+/** Times that a turn is taken over from processes that died; after that it is held to be what kills them. */
+const MAX_TAKEOVERS = 3;
 
 /** Milliseconds between two looks at a lease that somebody else holds. */
 const LEASE_POLL_MS = 250;
@@ -52,24 +61,61 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   const factor = agent.model.tokenFactor ?? 1;
   const measures = measuresOf(agent);
   await requireRoom([input], { limit: first.maxInput, factor, measures });
-  const key: SessionKey = {
-    tenant: request.tenant ?? "local",
-    ...(request.user === undefined ? {} : { user: request.user }),
-    session: request.session,
-  };
+  const key = keyOf(request);
   request.signal?.throwIfAborted();
-  const { head, lease, entries, view } = await acquire(request, { ports, clock, key, turn: id });
+  const leased = await acquire(request, { ports, clock, key, turn: id });
+  const { head, lease, entries } = leased;
   try {
     const budget = budgetOf(agent, head.meter);
     await requireRoom([...pinnedInputs(entries), input], { limit: budget.maxInput, factor, measures });
-    const context = await Context.create(entries, { view: view as StoredView | null, ...measures });
-    const meter = restoreMeter({ agent, budget }, head.meter);
-    return { id, clock, key, head, lease, context, meter, budget };
+    const opened = await measured(agent, { ...leased, budget });
+    return { ...opened, clock, key, head, lease, budget, nextEvent: 0, isStarted: false, told: new Set() };
   } catch (error) {
     // Where not even this works, the lease runs out by itself: the first error is the one to tell.
     await ports.store.commit(key, lease, { release: true }).catch(() => {});
     throw error;
   }
+}
+
+/**
+ * Opens a turn again that its process left.
+ *
+ * @param request Agent, session and turn.
+ * @param ports Store and clock.
+ * @returns Null where the turn has cost too many processes: it is over then.
+ * @throws SelvageError `turn_running` where its process lives, `turn_over` where it was not left.
+ */
+export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Promise<OpenedTurn | null> {
+  const { agent, turn } = request;
+  const { store, clock = systemClock } = ports;
+  const key = keyOf(request);
+  const leased = await store.acquire(key, {
+    agent: "",
+    owner: crypto.randomUUID(),
+    turn,
+    ttlMs: LEASE_TTL_MS,
+    takeover: true,
+  });
+  const { head, lease } = leased;
+  const stored = await storedTurn(store, { key, turn });
+  if (lease.takeovers > MAX_TAKEOVERS) {
+    await endLeft({ store, clock, key, leased, stored }, "error");
+    return null;
+  }
+  const budget = budgetOf(agent, head.meter);
+  return { ...await measured(agent, { ...leased, budget }), clock, key, head, lease, budget, ...stored };
+}
+
+function keyOf({ tenant = "local", user, session }: TurnPlace): SessionKey {
+  return { tenant, ...(user === undefined ? {} : { user }), session };
+}
+
+async function measured(
+  agent: TurnPlace["agent"],
+  { head, entries, view, budget }: SessionState & { readonly budget: Budget },
+): Promise<{ readonly context: Context; readonly meter: ContextMeter }> {
+  const context = await Context.create(entries, { view: view as StoredView | null, ...measuresOf(agent) });
+  return { context, meter: restoreMeter({ agent, budget }, head.meter) };
 }
 
 function isEmptyInput(input: Input): boolean {
@@ -110,7 +156,10 @@ async function requireRoom(
   );
 }
 
-/** Takes the lease; waits out one that is still alive, as that of a crashed process is for a while. */
+/**
+ * Takes the lease; waits out one that is still alive, as that of a crashed process is for a while. What another
+ * turn left unfinished is closed first, unless that turn is to go on.
+ */
 async function acquire(
   request: TurnRequest,
   { ports, clock, key, turn }: {
@@ -128,12 +177,42 @@ async function acquire(
         owner: turn,
         turn,
         ttlMs: LEASE_TTL_MS,
+        ...(request.onDisconnect === undefined ? {} : { onDisconnect: request.onDisconnect }),
       });
     } catch (error) {
-      if (!(error instanceof SelvageError && error.code === "turn_running") || clock.now() >= until) {
-        throw error;
+      const left = interruptedTurn(error);
+      if (left !== null) {
+        await closeLeft(ports.store, { key, clock, turn: left });
+        continue;
       }
+      const isRunning = error instanceof SelvageError && error.code === "turn_running";
+      // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
+      if (!isRunning || error.fields["turn"] === turn || clock.now() >= until) throw error;
       await clock.sleep(LEASE_POLL_MS, request.signal);
     }
+  }
+}
+
+/** The turn that stands in the way, left by its process, where it is not one that goes on without readers. */
+function interruptedTurn(error: unknown): string | null {
+  if (!(error instanceof SelvageError) || error.code !== "turn_interrupted") return null;
+  const { turn, onDisconnect } = error.fields;
+  return onDisconnect === "abort" && typeof turn === "string" ? turn : null;
+}
+
+/** Closes a turn that its process left and that nobody came back for. */
+async function closeLeft(
+  store: Store,
+  { key, clock, turn }: { readonly key: SessionKey; readonly clock: Clock; readonly turn: string },
+): Promise<void> {
+  const request = { agent: "", owner: crypto.randomUUID(), turn, ttlMs: LEASE_TTL_MS, takeover: true };
+  try {
+    const leased = await store.acquire(key, request);
+    const stored = await storedTurn(store, { key, turn });
+    await endLeft({ store, clock, key, leased, stored }, "aborted");
+  } catch (error) {
+    // Somebody else was first: the next look at the session tells what came of it.
+    const isTaken = error instanceof SelvageError && /^(turn_running|turn_over|lease_lost)$/.test(error.code);
+    if (!isTaken) throw error;
   }
 }

@@ -19,7 +19,7 @@ export function resultEvent(entry: ResultEntry, shown: ToolOutput): TurnEventBod
   return {
     type: "tool.result",
     step: entry.step,
-    call: Number(entry.call.slice(entry.call.indexOf(".") + 1)),
+    call: indexOf(entry.call),
     ref: entry.call,
     name: entry.toolName,
     status: entry.status,
@@ -27,6 +27,24 @@ export function resultEvent(entry: ResultEntry, shown: ToolOutput): TurnEventBod
     shortened: shown !== entry.output,
     ms: entry.ms,
   };
+}
+
+/**
+ * A call that starts, as an event.
+ *
+ * @param step Step of the turn.
+ * @param call The call of the log.
+ */
+export function callEvent(
+  step: number,
+  { ref, name, input }: { readonly ref: string; readonly name: string; readonly input: unknown },
+): TurnEventBody {
+  return { type: "tool.call", step, call: indexOf(ref), ref, name, input };
+}
+
+/** Index of a call in its step. */
+function indexOf(ref: string): number {
+  return Number(ref.slice(ref.indexOf(".") + 1));
 }
 
 /** An error as a client may see it: our own sentences pass, anything else is `internal`, and reported. */

@@ -32,6 +32,8 @@ export interface ToolDefinition<Input> {
   readonly verbatimArgs?: readonly (keyof Input & string)[];
   /** Milliseconds before a call is answered with an error. Default: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number;
+  /** `none`: a call that a crash cut off is run again, rather than closed as aborted. Default `some`. */
+  readonly sideEffect?: "none" | "some";
   /** Does the work. What it throws becomes an error result that the model sees. */
   readonly execute: (input: Input, context: ToolContext) => unknown;
 }
@@ -70,6 +72,7 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
     inputSchema: z.toJSONSchema(input as unknown as z.ZodType, { io: "input" }) as Record<string, unknown>,
     verbatimArgs: definition.verbatimArgs ?? [],
     ...(definition.timeoutMs === undefined ? {} : { timeoutMs: definition.timeoutMs }),
+    ...(definition.sideEffect === undefined ? {} : { sideEffect: definition.sideEffect }),
     parse(value: unknown): ToolInput {
       const parsed = input.safeParse(value);
       if (parsed.success) return { ok: true, value: parsed.data };

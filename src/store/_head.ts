@@ -5,32 +5,56 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Commit, Lease, SessionHead, SessionKey } from "../ports.ts";
+import type { Commit, Lease, LeaseRequest, SessionHead, SessionKey } from "../ports.ts";
 
 /** Number of the stored format that this code reads and writes. */
 export const SCHEMA = 1;
 
-/** What a caller of `Store.acquire` asks for. */
-export interface LeaseRequest {
-  readonly agent: string;
-  readonly owner: string;
-  readonly turn: string;
-  readonly ttlMs: number;
+/** Milliseconds for which the id of a turn is known. */
+export const TURN_KNOWN_MS = 24 * 3_600_000;
+
+/** When a lease expires that its holder gave up. */
+const GIVEN_UP = 0;
+
+/** Throws where a lease cannot be given at `now`, in milliseconds since the epoch. */
+export function requireFree(
+  key: SessionKey,
+  head: SessionHead | null,
+  { request: { turn, takeover = false }, now }: { readonly request: LeaseRequest; readonly now: number },
+): void {
+  const lease = head?.lease;
+  const action = takeover ? "take over" : "start";
+  if (lease !== undefined && lease.expires > now) {
+    throw new SelvageError(
+      "turn_running",
+      `Cannot ${action} turn "${turn}" in session "${key.session}": found turn "${lease.turn}" running, ` +
+        `its lease good for ${lease.expires - now} ms more, wanted a session at rest`,
+      { fields: { turn: lease.turn, expires: lease.expires } },
+    );
+  }
+  if (takeover && lease?.turn !== turn) {
+    throw new SelvageError(
+      "turn_over",
+      `Cannot take over turn "${turn}" in session "${key.session}": it is not the one that was left unfinished`,
+      { fields: { turn } },
+    );
+  }
+  if (!takeover && lease !== undefined) {
+    throw new SelvageError(
+      "turn_interrupted",
+      `Cannot start turn "${turn}" in session "${key.session}": found turn "${lease.turn}" left unfinished by its ` +
+        "process, wanted it to be taken over first",
+      { fields: { turn: lease.turn, onDisconnect: lease.onDisconnect } },
+    );
+  }
 }
 
-/** Throws `turn_running` where a lease is alive at `now`, in milliseconds since the epoch. */
-export function refuseWhileRunning(
-  key: SessionKey,
-  head: SessionHead,
-  { turn, now }: { turn: string; now: number },
-): void {
-  const { lease } = head;
-  if (lease === undefined || lease.expires <= now) return;
-  throw new SelvageError(
-    "turn_running",
-    `Cannot start turn "${turn}" in session "${key.session}": found turn "${lease.turn}" running, ` +
-      `its lease good for ${lease.expires - now} ms more, wanted a session at rest`,
-    { fields: { turn: lease.turn, expires: lease.expires } },
+/** The error for a new turn with the id of an earlier one. */
+export function turnExists(key: SessionKey, turn: string): SelvageError {
+  return new SelvageError(
+    "turn_exists",
+    `Cannot start turn "${turn}" in session "${key.session}": found an earlier turn of that id, wanted a new one`,
+    { fields: { turn } },
   );
 }
 
@@ -40,20 +64,37 @@ export function withNewLease(
   request: LeaseRequest,
   now: number,
 ): SessionHead & { readonly lease: Lease } {
-  const { agent, owner, turn, ttlMs } = request;
+  const { agent, owner, turn, ttlMs, onDisconnect = "abort" } = request;
   const epoch = (head?.epoch ?? 0) + 1;
   const base = head ?? { schema: SCHEMA, agent, length: 0, view: 0, createdAt: now, updatedAt: now };
-  return { ...base, epoch, lease: { owner, turn, epoch, expires: now + ttlMs } };
+  const expires = now + ttlMs;
+  const left = request.takeover === true ? head?.lease : undefined;
+  if (left === undefined) {
+    return { ...base, epoch, lease: { owner, turn, agent, onDisconnect, epoch, takeovers: 0, expires } };
+  }
+  // One that was given up is no sign of a turn that kills its processes.
+  const takeovers = isGivenUp(left) ? left.takeovers : left.takeovers + 1;
+  return { ...base, epoch, lease: { ...left, owner, epoch, takeovers, expires } };
 }
 
-/** Says whether a lease is the one in force. One that has expired, but that nobody took over, still is. */
+function isSameLease(found: Lease | undefined, lease: Lease): found is Lease {
+  return found !== undefined && found.owner === lease.owner && found.turn === lease.turn &&
+    found.epoch === lease.epoch;
+}
+
+function isGivenUp({ expires }: Lease): boolean {
+  return expires === GIVEN_UP;
+}
+
+/**
+ * Says whether a lease is the one in force. One that has expired, but that nobody took over, still is. One that was
+ * given up is not: a heartbeat that was under way would make everybody wait for a holder that has gone.
+ */
 export function holdsLease(
   head: SessionHead | null,
   lease: Lease,
 ): head is SessionHead & { readonly lease: Lease } {
-  const found = head?.lease;
-  return found !== undefined && found.owner === lease.owner && found.turn === lease.turn &&
-    found.epoch === lease.epoch;
+  return isSameLease(head?.lease, lease) && !isGivenUp(head.lease);
 }
 
 function requireLease(
@@ -66,7 +107,9 @@ function requireLease(
     ? "no session"
     : head.lease === undefined
     ? `no lease, epoch ${head.epoch}`
-    : `the lease of turn "${head.lease.turn}", epoch ${head.lease.epoch}`;
+    : `the lease of turn "${head.lease.turn}", epoch ${head.lease.epoch}${
+      isGivenUp(head.lease) ? ", given up" : ""
+    }`;
   throw new SelvageError(
     "lease_lost",
     `Cannot write to session "${key.session}": found ${found}, ` +
@@ -122,7 +165,7 @@ export function withCommit(
     ...(flag === undefined ? {} : { flag }),
     ...(commit.meter === undefined ? {} : { meter: commit.meter }),
     updatedAt: now,
-    ...(commit.release ? {} : { lease: inForce }),
+    ...(commit.release ? {} : { lease: commit.suspend ? { ...inForce, expires: GIVEN_UP } : inForce }),
   };
 }
 
@@ -141,13 +184,24 @@ export function isWhereCommitLeads(
 ): head is SessionHead {
   if (head === null) return false;
   const last = commit.entries?.at(-1);
-  if (last === undefined && commit.view === undefined && !commit.release) return false;
+  const { release, suspend } = commit;
+  if (last === undefined && commit.view === undefined && !release && !suspend) return false;
   // Only the holder of an epoch can have ended it without raising it.
-  const ours = commit.release
+  const ours = release
     ? head.lease === undefined && head.epoch === lease.epoch
+    : suspend
+    ? isSameLease(head.lease, lease) && isGivenUp(head.lease)
     : holdsLease(head, lease);
   return ours && (last === undefined || head.length === last.seq + 1) &&
     (commit.view === undefined || head.view === commit.view.version) &&
     (commit.flag === undefined || isSame(head.flag ?? null, commit.flag)) &&
     (commit.meter === undefined || isSame(head.meter, commit.meter));
+}
+
+/** Says whether a session may be deleted: always, or only where nothing changed `since` and no turn runs `now`. */
+export function isUnused(
+  head: SessionHead,
+  { since, now }: { readonly since: number | undefined; readonly now: number },
+): boolean {
+  return since === undefined || (head.updatedAt < since && (head.lease?.expires ?? 0) <= now);
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { SessionKey } from "../ports.ts";
+import type { Owner, SessionKey } from "../ports.ts";
 
 /** One part of a key. */
 export type KeyPart = string | number | Uint8Array;
@@ -16,11 +16,16 @@ export function nameOf({ tenant, user = "", session }: SessionKey): string {
   return JSON.stringify([tenant, user, session]);
 }
 
+/** A session's key without whatever else its object carries, which is not to be stored. */
+export function bareKey({ tenant, user, session }: SessionKey): SessionKey {
+  return { tenant, ...(user === undefined ? {} : { user }), session };
+}
+
 /**
  * Makes a text into a part of a key. A lone surrogate has no UTF-8 form: two names that differ only in one would
  * share a key. Such a name becomes its UTF-16 bytes, which no string part can equal.
  */
-function partOf(text: string): KeyPart {
+export function partOf(text: string): KeyPart {
   if (text.isWellFormed()) return text;
   return Uint8Array.from(
     { length: text.length * 2 },
@@ -31,6 +36,22 @@ function partOf(text: string): KeyPart {
 /** Makes the start of all keys of a session. */
 export function prefixOf({ tenant, user = "", session }: SessionKey): Key {
   return ["selvage", partOf(tenant), partOf(user), partOf(session)];
+}
+
+/** Makes the key under which a claimed value lives. */
+export function claimKey({ tenant, user = "" }: Owner, name: string): Key {
+  return ["selvage.claims", partOf(tenant), partOf(user), partOf(name)];
+}
+
+/** Makes the start of the keys of an owner's list of sessions, or with null of all lists. */
+export function listPrefix(owner: Owner | null): Key {
+  const all = ["selvage.sessions"];
+  return owner === null ? all : [...all, partOf(owner.tenant), partOf(owner.user ?? "")];
+}
+
+/** Makes the key of a session in the list of its owner: it sorts by the time when the session was made. */
+export function listKey(key: SessionKey, createdAt: number): Key {
+  return [...listPrefix(key), createdAt, partOf(key.session)];
 }
 
 /** Counts the bytes that a key takes when encoded: a tag and an end for each part, a zero byte twice. */

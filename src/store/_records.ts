@@ -32,6 +32,8 @@ export interface ChunkedValue {
 export interface StoredRecord {
   readonly key: Key;
   readonly value: Uint8Array | ChunkedValue;
+  /** Milliseconds after which the store may forget it; for ever where there is none. */
+  readonly expireIn?: number;
 }
 
 /** Says whether a stored value is a reference to chunks. */
@@ -58,23 +60,28 @@ export function chunkGroupTime(now: number): string {
  *
  * @param key Where the value, or the record that names its chunks, lives.
  * @param bytes The value.
- * @param options `group`: a new group id; `chunkKey`: the key that all chunks start with.
+ * @param options `group`: a new group id; `chunkKey`: the key that all chunks start with; `expireIn`: as in the records.
  */
 export function recordsOf(
   key: Key,
   bytes: Uint8Array,
-  { group, chunkKey }: { readonly group: string; readonly chunkKey: Key },
+  { group, chunkKey, ...rest }: {
+    readonly group: string;
+    readonly chunkKey: Key;
+    readonly expireIn?: number;
+  },
 ): StoredRecord[] {
-  if (bytes.length <= INLINE_BYTES) return [{ key, value: bytes }];
+  if (bytes.length <= INLINE_BYTES) return [{ key, value: bytes, ...rest }];
   const records: StoredRecord[] = [];
   const n = Math.ceil(bytes.length / INLINE_BYTES);
   for (let i = 0; i < n; i++) {
     records.push({
       key: [...chunkKey, group, i],
       value: bytes.slice(i * INLINE_BYTES, (i + 1) * INLINE_BYTES),
+      ...rest,
     });
   }
-  records.push({ key, value: { chunks: group, n, bytes: bytes.length } });
+  records.push({ key, value: { chunks: group, n, bytes: bytes.length }, ...rest });
   return records;
 }
 

@@ -2,7 +2,10 @@
  * Sessions in Deno KV: an SQLite file, FoundationDB on Deno Deploy, or a server that speaks KV Connect.
  *
  * Keys of a session start with `["selvage", tenant, user, session]`; then come `"h"` for the head, `"e", seq` for
- * an entry, `"v", version` for a view, and `"c", group, index` for a chunk of an entry or view above 60 KiB.
+ * an entry, `"v", version` for a view, and `"c", group, index` for a chunk of an entry or view above 60 KiB;
+ * `"t", turn, last` for the events of a turn up to number `last`, and `"x", group, index` for their chunks, which
+ * expire by themselves. Beside the sessions are `["selvage.sessions", tenant, user, createdAt, session]`, the lists
+ * of them, and `["selvage.claims", tenant, user, name]`.
  *
  * All that makes a write safe is one rule: every atomic operation checks the head, and what lies beyond the head's
  * `length` and `view` does not count. A commit that needs several operations moves the head in the last one, so a
@@ -14,20 +17,49 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Clock, Commit, Entry, Lease, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
+import type {
+  Clock,
+  Commit,
+  Entry,
+  Lease,
+  LeaseRequest,
+  Owner,
+  SessionHead,
+  SessionKey,
+  SessionPage,
+  SessionState,
+  Store,
+  StoredEvent,
+  StoredEvents,
+} from "../ports.ts";
 import { systemClock } from "../loop/clock.ts";
+import { eventNumber } from "../loop/events.ts";
+import { isReadable } from "./_events.ts";
 import {
   holdsLease,
+  isUnused,
   isWhereCommitLeads,
-  type LeaseRequest,
-  refuseWhileRunning,
+  requireFree,
   SCHEMA,
+  TURN_KNOWN_MS,
+  turnExists,
   withCommit,
   withLongerLease,
   withNewLease,
 } from "./_head.ts";
 import { toText } from "./_json.ts";
-import { type Key, nameOf, prefixOf } from "./_key.ts";
+import {
+  bareKey,
+  claimKey,
+  type Key,
+  keyBytes,
+  listKey,
+  listPrefix,
+  nameOf,
+  partOf,
+  prefixOf,
+} from "./_key.ts";
+import { type ListedSession, noPlace, pageName, pageSize, placeOfPage } from "./_pages.ts";
 import { whileLocked } from "./_locked.ts";
 import { KeyedQueue } from "./_queue.ts";
 import {
@@ -53,6 +85,18 @@ const ORPHAN_AGE_MS = 3_600_000;
 /** Keys read, or deleted, in one go. */
 const PAGE = 100;
 
+/** Records of events read in one go. */
+const EVENT_PAGE = 50;
+
+/** Milliseconds after which the database may forget events, longer than they are asked for. */
+const EVENTS_EXPIRE_MS = 24 * 3_600_000;
+
+/** Heads read in one go. Deno KV takes 10. */
+const HEADS = 10;
+
+/** Bytes of a key. Deno KV takes 2,048. */
+const KEY_BYTES = 2_048;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -75,6 +119,48 @@ interface Place {
 interface Change {
   readonly head: SessionHead;
   readonly records: readonly StoredRecord[];
+  /** A record beside the head that must be as it was read. */
+  readonly unchanged?: Deno.AtomicCheck;
+}
+
+/** Events of one commit, and when it was made, in milliseconds since the epoch. */
+interface EventBatch {
+  readonly at: number;
+  readonly events: readonly StoredEvent[];
+}
+
+/** `c` for chunks of entries and views, `x` for those of events. */
+type ChunkKind = "c" | "x";
+
+/** What is said of a record beside its key and value. */
+interface RecordOptions {
+  readonly what: string;
+  readonly kind?: ChunkKind;
+  readonly expireIn?: number;
+}
+
+/** The key where a page of a list ended. A page of somebody else's list ends at the same time in this one. */
+function listEnd(after: string, owner: Owner | null): Key {
+  const { key, createdAt } = placeOfPage(after);
+  const end = listKey(owner === null ? key : { ...owner, session: key.session }, createdAt);
+  // No session has such a name: it could not have been stored.
+  if (keyBytes(end) > KEY_BYTES) throw noPlace(after);
+  return end;
+}
+
+function claimRecord(
+  key: Key,
+  { value, ttlMs, now }: { readonly value: unknown; readonly ttlMs: number; readonly now: number },
+): StoredRecord & { readonly value: Uint8Array } {
+  const text = `{"value":${toText(value, "the claim")},"expires":${now + ttlMs}}`;
+  return { key, value: encoder.encode(text), expireIn: Math.ceil(ttlMs) };
+}
+
+/** The value that was claimed; undefined where there is none, or it has expired. */
+function readClaim(stored: unknown, now: number): unknown {
+  if (!(stored instanceof Uint8Array)) return undefined;
+  const { value, expires } = JSON.parse(decoder.decode(stored));
+  return expires > now ? value : undefined;
 }
 
 function placeOf(key: SessionKey): Place {
@@ -117,21 +203,42 @@ class KvStore implements Store {
     });
   }
 
-  acquire(key: SessionKey, options: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
+  acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
     const place = placeOf(key);
+    const turnKey = claimKey(key, `turn/${request.turn}`);
     return this.#queue.run(place.name, async () => {
       for (;;) {
         // Everything is read before the lease is taken: a session that cannot be read is not blocked by the attempt.
         const before = await this.#snapshot(place, async (found) => {
-          refuseWhileRunning(key, found.head, { turn: options.turn, now: this.#clock.now() });
+          requireFree(key, found.head, { request, now: this.#clock.now() });
           return { found, ...await this.#load(place, found.head) };
         });
-        // A crash while a session was deleted leaves what is not the new session's.
-        if (before === null) await this.#clear(place);
-        const head = withNewLease(before?.state.head ?? null, options, this.#clock.now());
-        const taken = await this.#write(place, before?.found ?? null, { head, records: [] });
-        if (taken === null) continue;
-        if (before?.state.head.lease !== undefined) await this.#sweep(place, taken, before.groups);
+        if (before === null) {
+          requireFree(key, null, { request, now: this.#clock.now() });
+          // A crash while a session was deleted leaves what is not the new session's.
+          await this.#clear(place);
+        } else if (before.found.head.lease !== undefined) {
+          await this.#sweep(place, before.found.versionstamp, before.groups);
+        }
+        // Reading a long session takes its time: the lease counts from here.
+        const now = this.#clock.now();
+        const head = withNewLease(before?.state.head ?? null, request, now);
+        const records: StoredRecord[] = [];
+        if (before === null) {
+          const listed: ListedSession = { key: bareKey(key), createdAt: head.createdAt };
+          const value = encoder.encode(toText(listed, "the name"));
+          records.push({ key: listKey(key, head.createdAt), value });
+        }
+        let change: Change = { head, records };
+        if (request.takeover !== true) {
+          const known = await whileLocked(() => this.#kv.get(turnKey));
+          if (readClaim(known.value, now) !== undefined) throw turnExists(key, request.turn);
+          const value = { session: key.session, agent: request.agent };
+          records.push(claimRecord(turnKey, { value, ttlMs: TURN_KNOWN_MS, now }));
+          // It may be there and have expired: the database forgets when it likes.
+          change = { ...change, unchanged: known };
+        }
+        if (await this.#write(place, before?.found ?? null, change) === null) continue;
         const { entries, view } = before?.state ?? { entries: [], view: null };
         return { head, entries, view, lease: { ...head.lease } };
       }
@@ -141,7 +248,7 @@ class KvStore implements Store {
   commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
     const place = placeOf(key);
     return this.#queue.run(place.name, async () => {
-      const records = this.#recordsOf(place, commit);
+      const records = this.#recordsOf(place, { lease, commit });
       await this.#update(place, lease, async (head) => {
         if (isWhereCommitLeads(head, lease, commit) && await this.#hasContent(place, commit)) return null;
         return { head: withCommit(key, head, { lease, commit, now: this.#clock.now() }), records };
@@ -158,17 +265,82 @@ class KvStore implements Store {
       })));
   }
 
-  delete(key: SessionKey): Promise<boolean> {
+  events(key: SessionKey, turn: string, from: number): Promise<StoredEvents | null> {
+    const place = placeOf(key);
+    const prefix = [...place.prefix, "t", partOf(turn)];
+    const parse = (value: unknown): Promise<EventBatch> =>
+      this.#parse(place, value, `events of turn ${turn}`, "x");
+    // The head is read first: where it says that the turn is over, all events are there.
+    return this.#snapshot(place, async ({ head: { lease } }) => {
+      const [newest] = await this.#list({ prefix }, ({ value }) => value, { limit: 1, reverse: true });
+      const last = newest === undefined ? undefined : (await parse(newest)).at;
+      if (!isReadable(turn, { last, lease, now: this.#clock.now() })) return null;
+      const values = await this.#list({ prefix, start: [...prefix, from] }, ({ value }) => value, {
+        limit: EVENT_PAGE,
+      });
+      const batches = await Promise.all(values.map(parse));
+      const events = batches.flatMap((batch) => batch.events).filter((event) => eventNumber(event) >= from);
+      return { events, lease: lease ?? null };
+    });
+  }
+
+  async list(
+    owner: Owner | null,
+    { limit, after }: { readonly limit?: number; readonly after?: string } = {},
+  ): Promise<SessionPage> {
+    const size = pageSize(limit);
+    const prefix = listPrefix(owner);
+    const listed = await this.#list(
+      after === undefined ? { prefix } : { prefix, end: listEnd(after, owner) },
+      ({ value }) => this.#listed(value),
+      { limit: size + 1, reverse: true },
+    );
+    const sessions: { key: SessionKey; head: SessionHead }[] = [];
+    for (let start = 0; start < Math.min(size, listed.length); start += HEADS) {
+      const places = listed.slice(start, Math.min(size, start + HEADS)).map(({ key }) => placeOf(key));
+      const heads = await whileLocked(() => this.#kv.getMany(places.map(({ headKey }) => headKey)));
+      for (const [index, place] of places.entries()) {
+        const head = this.#listedHead(place, heads[index]);
+        if (head !== null) sessions.push({ key: place.key, head });
+      }
+    }
+    const last = listed[size - 1];
+    return { sessions, next: listed.length > size && last !== undefined ? pageName(last) : null };
+  }
+
+  /**
+   * The head of a session in a list; null where it was deleted since the list was read. So it is where the head
+   * cannot be read: who opens that session is told, and those who list the others are not kept from them.
+   */
+  #listedHead(place: Place, found: Deno.KvEntryMaybe<unknown> | undefined): SessionHead | null {
+    if (found === undefined || found.versionstamp === null) return null;
+    try {
+      return this.#parseHead(place, found.value, found.versionstamp).head;
+    } catch (error) {
+      if (error instanceof SelvageError) return null;
+      throw error;
+    }
+  }
+
+  #listed(value: unknown): ListedSession {
+    if (value instanceof Uint8Array) return JSON.parse(decoder.decode(value));
+    throw new SelvageError("store_corrupt", `Cannot list sessions: found a ${typeof value} in the list`);
+  }
+
+  delete(key: SessionKey, { unusedSince }: { readonly unusedSince?: number } = {}): Promise<boolean> {
     const place = placeOf(key);
     return this.#queue.run(place.name, async () => {
-      this.#held.delete(place.name);
       for (;;) {
         const found = await this.#head(place);
+        const now = this.#clock.now();
+        if (found !== null && !isUnused(found.head, { since: unusedSince, now })) return false;
+        this.#held.delete(place.name);
         if (found !== null) {
           // The head first: from then on there is no session, and nobody can write to it.
           const check = { key: place.headKey, versionstamp: found.versionstamp };
           const { ok } = await whileLocked(() =>
-            this.#kv.atomic().check(check).delete(place.headKey).commit()
+            this.#kv.atomic().check(check).delete(place.headKey)
+              .delete(listKey(key, found.head.createdAt)).commit()
           );
           if (!ok) continue;
         }
@@ -178,8 +350,22 @@ class KvStore implements Store {
     });
   }
 
-  async ping(): Promise<void> {
-    await this.#get(["selvage"]);
+  async claim(
+    owner: Owner,
+    name: string,
+    claim?: { readonly value: unknown; readonly ttlMs: number },
+  ): Promise<unknown> {
+    const key = claimKey(owner, name);
+    for (;;) {
+      const entry = await whileLocked(() => this.#kv.get(key));
+      const found = readClaim(entry.value, this.#clock.now());
+      if (found !== undefined || claim === undefined) return found;
+      const { value, expireIn = 0 } = claimRecord(key, { ...claim, now: this.#clock.now() });
+      const { ok } = await whileLocked(() =>
+        this.#kv.atomic().check(entry).set(key, value, { expireIn }).commit()
+      );
+      if (ok) return readClaim(value, 0);
+    }
   }
 
   close(): void {
@@ -197,12 +383,13 @@ class KvStore implements Store {
   #list<T>(
     selector: Deno.KvListSelector,
     pick: (entry: Deno.KvEntry<unknown>) => T,
-    limit?: number,
+    options: { readonly limit?: number; readonly reverse?: boolean } = {},
   ): Promise<T[]> {
     return whileLocked(async () => {
       const found: T[] = [];
-      const options = { batchSize: PAGE, ...(limit === undefined ? {} : { limit }) };
-      for await (const entry of this.#kv.list<unknown>(selector, options)) found.push(pick(entry));
+      for await (const entry of this.#kv.list<unknown>(selector, { batchSize: PAGE, ...options })) {
+        found.push(pick(entry));
+      }
       return found;
     });
   }
@@ -237,10 +424,13 @@ class KvStore implements Store {
   }
 
   /** Puts a stored value together: itself, or the chunks that it names. */
-  async #bytes(place: Place, value: unknown, what: string): Promise<Uint8Array> {
+  async #bytes(place: Place, value: unknown, what: string, kind: ChunkKind = "c"): Promise<Uint8Array> {
     if (value instanceof Uint8Array) return value;
     if (!isChunked(value)) throw corrupt(place, what, value === null ? "nothing" : typeof value);
-    const chunks = await this.#list({ prefix: [...place.prefix, "c", value.chunks] }, (entry) => entry.value);
+    const chunks = await this.#list(
+      { prefix: [...place.prefix, kind, value.chunks] },
+      (entry) => entry.value,
+    );
     const whole = new Uint8Array(value.bytes);
     let length = 0;
     for (const chunk of chunks) {
@@ -256,8 +446,8 @@ class KvStore implements Store {
     return whole;
   }
 
-  async #parse<T>(place: Place, value: unknown, what: string): Promise<T> {
-    return this.#decode(place, await this.#bytes(place, value, what), what);
+  async #parse<T>(place: Place, value: unknown, what: string, kind: ChunkKind = "c"): Promise<T> {
+    return this.#decode(place, await this.#bytes(place, value, what, kind), what);
   }
 
   /**
@@ -298,15 +488,30 @@ class KvStore implements Store {
   }
 
   /** Makes the records of a commit; what is not JSON is refused here, before anything is written. */
-  #recordsOf(place: Place, { entries = [], view }: Commit): StoredRecord[] {
-    const chunkKey = [...place.prefix, "c"];
-    const make = (key: Key, value: unknown, what: string) =>
+  #recordsOf(
+    place: Place,
+    { lease, commit: { entries = [], view, events = [] } }: {
+      readonly lease: Lease;
+      readonly commit: Commit;
+    },
+  ): StoredRecord[] {
+    const now = this.#clock.now();
+    const make = (key: Key, value: unknown, { what, kind = "c", ...rest }: RecordOptions): StoredRecord[] =>
       recordsOf([...place.prefix, ...key], encoder.encode(toText(value, what)), {
-        group: chunkGroupId(this.#clock.now()),
-        chunkKey,
+        group: chunkGroupId(now),
+        chunkKey: [...place.prefix, kind],
+        ...rest,
       });
-    const records = entries.map((entry) => make(["e", entry.seq], entry, `entry ${entry.seq}`));
-    if (view !== undefined) records.push(make(["v", view.version], view.value, `view ${view.version}`));
+    const records = entries.map((entry) => make(["e", entry.seq], entry, { what: `entry ${entry.seq}` }));
+    if (view !== undefined) {
+      records.push(make(["v", view.version], view.value, { what: `view ${view.version}` }));
+    }
+    const last = events.at(-1);
+    if (last !== undefined) {
+      const batch: EventBatch = { at: now, events };
+      const options = { what: `events to ${last.id}`, kind: "x", expireIn: EVENTS_EXPIRE_MS } as const;
+      records.push(make(["t", partOf(lease.turn), eventNumber(last)], batch, options));
+    }
     return records.flat();
   }
 
@@ -356,7 +561,11 @@ class KvStore implements Store {
   }
 
   /** Writes a change, the head last; null where the head is no longer the one that was found. */
-  async #write(place: Place, found: FoundHead | null, { head, records }: Change): Promise<string | null> {
+  async #write(
+    place: Place,
+    found: FoundHead | null,
+    { head, records, unchanged }: Change,
+  ): Promise<string | null> {
     const value = encoder.encode(toText({ ...head, life: found?.life ?? crypto.randomUUID() }, "the head"));
     const check = { key: place.headKey, versionstamp: found?.versionstamp ?? null };
     const batches = packRecords(records);
@@ -364,15 +573,19 @@ class KvStore implements Store {
     for (const [index, batch] of batches.entries()) {
       const result = await whileLocked(() => {
         const atomic = this.#kv.atomic().check(check);
-        for (const record of batch) atomic.set(record.key, record.value);
+        if (unchanged !== undefined) atomic.check(unchanged);
+        for (const { key, value, expireIn } of batch) {
+          atomic.set(key, value, expireIn === undefined ? {} : { expireIn });
+        }
         if (index === batches.length - 1) atomic.set(place.headKey, value);
         return atomic.commit();
       });
       if (!result.ok) return null;
       versionstamp = result.versionstamp;
     }
-    if (head.lease === undefined) this.#held.delete(place.name);
-    else this.#held.set(place.name, { value, versionstamp });
+    if (head.lease !== undefined && holdsLease(head, head.lease)) {
+      this.#held.set(place.name, { value, versionstamp });
+    } else this.#held.delete(place.name);
     return versionstamp;
   }
 
@@ -392,7 +605,7 @@ class KvStore implements Store {
   /** Deletes all that is left of a session without a head; leaves off when somebody makes it anew. */
   async #clear(place: Place): Promise<void> {
     for (;;) {
-      const keys = await this.#list({ prefix: place.prefix }, (entry) => entry.key, PAGE);
+      const keys = await this.#list({ prefix: place.prefix }, (entry) => entry.key, { limit: PAGE });
       if (keys.length === 0 || !await this.#remove(place, null, keys)) return;
     }
   }

@@ -3,18 +3,37 @@
  *
  * @module
  */
-import type { Clock, Commit, Entry, Lease, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
+import type {
+  Clock,
+  Commit,
+  Entry,
+  Lease,
+  LeaseRequest,
+  Owner,
+  SessionHead,
+  SessionKey,
+  SessionPage,
+  SessionState,
+  Store,
+  StoredEvent,
+  StoredEvents,
+} from "../ports.ts";
 import { systemClock } from "../loop/clock.ts";
+import { eventNumber } from "../loop/events.ts";
+import { isPast, isReadable } from "./_events.ts";
 import {
+  isUnused,
   isWhereCommitLeads,
-  type LeaseRequest,
-  refuseWhileRunning,
+  requireFree,
+  TURN_KNOWN_MS,
+  turnExists,
   withCommit,
   withLongerLease,
   withNewLease,
 } from "./_head.ts";
 import { toText } from "./_json.ts";
-import { nameOf } from "./_key.ts";
+import { bareKey, nameOf } from "./_key.ts";
+import { type ListedSession, pageName, pageSize, placeOfPage } from "./_pages.ts";
 
 /** Settings of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -22,43 +41,49 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
-/** Everything as JSON text: a caller who changes what it got or gave cannot change what is stored. */
+/** Everything that callers own as JSON text: a caller who changes what it got or gave cannot change what is stored. */
 interface Session {
-  readonly head: string;
-  readonly entries: readonly string[];
-  readonly view: string;
+  readonly key: SessionKey;
+  head: string;
+  readonly entries: string[];
+  view: string;
+  /** By turn. */
+  readonly events: Map<string, EventBatch[]>;
 }
 
-const EMPTY: Omit<Session, "head"> = { entries: [], view: "null" };
+/** Events of one commit. */
+interface EventBatch {
+  /** When it was made, in milliseconds since the epoch. */
+  readonly at: number;
+  /** Number of the last. */
+  readonly last: number;
+  readonly text: string;
+}
+
+/** A value that was claimed. */
+interface Claimed {
+  readonly text: string;
+  readonly expires: number;
+}
+
+/** Claims and batches of events that are stored before old ones are looked for. */
+const WRITES_BETWEEN_SWEEPS = 1_000;
 
 /** No method awaits anything, so each one is atomic; they are `async` so that errors come as rejections. */
 class MemoryStore implements Store {
   readonly #sessions = new Map<string, Session>();
+  readonly #claims = new Map<string, Claimed>();
   readonly #clock: Clock;
+  #writesUntilSweep = WRITES_BETWEEN_SWEEPS;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  #headOf(key: SessionKey): SessionHead | null {
-    const session = this.#sessions.get(nameOf(key));
-    return session === undefined ? null : JSON.parse(session.head);
-  }
-
-  #setHead(key: SessionKey, head: SessionHead): void {
-    const { entries, view } = this.#sessions.get(nameOf(key)) ?? EMPTY;
-    this.#sessions.set(nameOf(key), { head: toText(head, "the head"), entries, view });
-  }
-
   // deno-lint-ignore require-await -- see the class
   async read(key: SessionKey): Promise<SessionState | null> {
     const session = this.#sessions.get(nameOf(key));
-    if (session === undefined) return null;
-    return {
-      head: JSON.parse(session.head),
-      entries: session.entries.map((text): Entry => JSON.parse(text)),
-      view: JSON.parse(session.view),
-    };
+    return session === undefined ? null : stateOf(session);
   }
 
   // deno-lint-ignore require-await -- see the class
@@ -67,50 +92,176 @@ class MemoryStore implements Store {
     return text === undefined ? null : JSON.parse(text);
   }
 
-  async acquire(key: SessionKey, options: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
+  // deno-lint-ignore require-await -- see the class
+  async acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
     const now = this.#clock.now();
-    const before = this.#headOf(key);
-    if (before !== null) refuseWhileRunning(key, before, { turn: options.turn, now });
-    const head = withNewLease(before, options, now);
-    this.#setHead(key, head);
-    const { entries, view } = await this.read(key) ?? { entries: [], view: null };
-    return { head, entries, view, lease: { ...head.lease } };
+    const before = headOf(this.#sessions.get(nameOf(key)));
+    requireFree(key, before, { request, now });
+    const head = withNewLease(before, request, now);
+    const text = toText(head, "the head");
+    if (request.takeover !== true) {
+      const turn = `turn/${request.turn}`;
+      if (this.#claimed(key, turn) !== undefined) throw turnExists(key, request.turn);
+      const value = { session: key.session, agent: request.agent };
+      this.#setClaim(key, turn, { text: toText(value, "the claim"), expires: now + TURN_KNOWN_MS });
+    }
+    const session = this.#sessions.get(nameOf(key)) ??
+      { key: bareKey(key), head: text, entries: [], view: "null", events: new Map() };
+    session.head = text;
+    this.#sessions.set(nameOf(key), session);
+    return { ...stateOf(session), lease: { ...head.lease } };
   }
 
   // deno-lint-ignore require-await -- see the class
   async commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
-    const stored = this.#sessions.get(nameOf(key)) ?? EMPTY;
-    const before = this.#headOf(key);
+    const session = this.#sessions.get(nameOf(key));
+    const before = headOf(session);
+    const now = this.#clock.now();
     // Text first: what is not JSON is refused before anything has changed.
     const added = (commit.entries ?? []).map((entry) => toText(entry, `entry ${entry.seq}`));
     const view = commit.view && toText(commit.view.value, `view ${commit.view.version}`);
+    const batch = batchOf(commit.events ?? [], now);
     if (isWhereCommitLeads(before, lease, commit)) {
-      const hasLast = added.length === 0 || stored.entries.at(-1) === added.at(-1);
-      if (hasLast && (view === undefined || stored.view === view)) return;
+      const hasLast = added.length === 0 || session?.entries.at(-1) === added.at(-1);
+      if (hasLast && (view === undefined || session?.view === view)) return;
     }
-    const head = withCommit(key, before, { lease, commit, now: this.#clock.now() });
-    this.#sessions.set(nameOf(key), {
-      head: toText(head, "the head"),
-      entries: stored.entries.concat(added),
-      view: view ?? stored.view,
-    });
+    const head = toText(withCommit(key, before, { lease, commit, now }), "the head");
+    if (session === undefined) return;
+    session.head = head;
+    for (const text of added) session.entries.push(text);
+    if (view !== undefined) session.view = view;
+    if (batch !== null) this.#addBatch(session, lease.turn, batch);
   }
 
   // deno-lint-ignore require-await -- see the class
   async renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void> {
-    this.#setHead(key, withLongerLease(key, this.#headOf(key), { lease, ttlMs, now: this.#clock.now() }));
+    const session = this.#sessions.get(nameOf(key));
+    const head = withLongerLease(key, headOf(session), { lease, ttlMs, now: this.#clock.now() });
+    if (session !== undefined) session.head = toText(head, "the head");
   }
 
   // deno-lint-ignore require-await -- see the class
-  async delete(key: SessionKey): Promise<boolean> {
+  async events(key: SessionKey, turn: string, from: number): Promise<StoredEvents | null> {
+    const session = this.#sessions.get(nameOf(key));
+    const lease = headOf(session)?.lease;
+    const batches = session?.events.get(turn) ?? [];
+    if (!isReadable(turn, { last: batches.at(-1)?.at, lease, now: this.#clock.now() })) return null;
+    const events = batches.filter(({ last }) => last >= from)
+      .flatMap(({ text }): readonly StoredEvent[] => JSON.parse(text))
+      .filter((event) => eventNumber(event) >= from);
+    return { events, lease: lease ?? null };
+  }
+
+  // deno-lint-ignore require-await -- see the class
+  async list(
+    owner: Owner | null,
+    { limit, after }: { readonly limit?: number; readonly after?: string } = {},
+  ): Promise<SessionPage> {
+    const size = pageSize(limit);
+    const end = after === undefined ? null : placeOfPage(after);
+    const rest = [...this.#sessions.values()]
+      .map(({ key, head }) => ({ key: { ...key }, head: JSON.parse(head) as SessionHead }))
+      .filter(({ key, head }) => isOf(owner, key) && (end === null || compare({ key, ...head }, end) < 0))
+      .sort((a, b) => compare({ key: b.key, ...b.head }, { key: a.key, ...a.head }));
+    const sessions = rest.slice(0, size);
+    const last = sessions.at(-1);
+    return {
+      sessions,
+      next: rest.length > size && last !== undefined
+        ? pageName({ key: last.key, createdAt: last.head.createdAt })
+        : null,
+    };
+  }
+
+  // deno-lint-ignore require-await -- see the class
+  async delete(key: SessionKey, { unusedSince }: { readonly unusedSince?: number } = {}): Promise<boolean> {
+    const head = headOf(this.#sessions.get(nameOf(key)));
+    if (head === null || !isUnused(head, { since: unusedSince, now: this.#clock.now() })) return false;
     return this.#sessions.delete(nameOf(key));
   }
 
-  async ping(): Promise<void> {}
+  // deno-lint-ignore require-await -- see the class
+  async claim(
+    owner: Owner,
+    name: string,
+    claim?: { readonly value: unknown; readonly ttlMs: number },
+  ): Promise<unknown> {
+    const found = this.#claimed(owner, name);
+    if (found !== undefined) return JSON.parse(found);
+    if (claim === undefined) return undefined;
+    const text = toText(claim.value, "the claim");
+    this.#setClaim(owner, name, { text, expires: this.#clock.now() + claim.ttlMs });
+    return JSON.parse(text);
+  }
 
   close(): void {
     this.#sessions.clear();
+    this.#claims.clear();
   }
+
+  #claimed(owner: Owner, name: string): string | undefined {
+    const found = this.#claims.get(nameOf({ ...owner, session: name }));
+    return found !== undefined && found.expires > this.#clock.now() ? found.text : undefined;
+  }
+
+  #setClaim(owner: Owner, name: string, claimed: Claimed): void {
+    this.#claims.set(nameOf({ ...owner, session: name }), claimed);
+    this.#sweepNowAndThen();
+  }
+
+  #addBatch({ events }: Session, turn: string, batch: EventBatch): void {
+    const batches = events.get(turn) ?? [];
+    // The same once more: its acknowledgement was lost.
+    if (batches.at(-1)?.last === batch.last) batches.pop();
+    batches.push(batch);
+    events.set(turn, batches);
+    this.#sweepNowAndThen();
+  }
+
+  /** Forgets claims that have expired, and events that cannot be read any more. */
+  #sweepNowAndThen(): void {
+    if (--this.#writesUntilSweep > 0) return;
+    this.#writesUntilSweep = WRITES_BETWEEN_SWEEPS;
+    const now = this.#clock.now();
+    for (const [name, { expires }] of this.#claims) if (expires <= now) this.#claims.delete(name);
+    for (const session of this.#sessions.values()) {
+      for (const [turn, batches] of session.events) {
+        const last = batches.at(-1)?.at;
+        // The head is text: most batches are too young for it to be read.
+        if (last !== undefined && !isPast(last, now)) continue;
+        if (headOf(session)?.lease?.turn !== turn) session.events.delete(turn);
+      }
+    }
+  }
+}
+
+function headOf(session: Session | undefined): SessionHead | null {
+  return session === undefined ? null : JSON.parse(session.head);
+}
+
+function stateOf({ head, entries, view }: Session): SessionState {
+  return {
+    head: JSON.parse(head),
+    entries: entries.map((text): Entry => JSON.parse(text)),
+    view: JSON.parse(view),
+  };
+}
+
+function batchOf(events: readonly StoredEvent[], at: number): EventBatch | null {
+  const last = events.at(-1);
+  if (last === undefined) return null;
+  return { at, last: eventNumber(last), text: toText(events, `events to ${last.id}`) };
+}
+
+function isOf(owner: Owner | null, { tenant, user = "" }: Owner): boolean {
+  return owner === null || (tenant === owner.tenant && user === (owner.user ?? ""));
+}
+
+/** Orders sessions by the time when they were made, then by name. */
+function compare(a: ListedSession, b: ListedSession): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;
+  const [one, other] = [nameOf(a.key), nameOf(b.key)];
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /**

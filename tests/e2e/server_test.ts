@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { readFrames } from "../support/sse.ts";
-import { startRefused, startServer } from "../support/server.ts";
+import { type Frame, parseFrames, readFrames } from "../support/sse.ts";
+import { startRefused, startServer, tempKv } from "../support/server.ts";
 
 function post(url: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   return fetch(`${url}/v1/turns`, {
@@ -76,21 +76,42 @@ Deno.test("a second server goes on with the sessions of the first, and SIGKILL i
   }
 });
 
-Deno.test("SIGTERM closes the running turn, stores it and ends the server with code 0", async () => {
-  await using server = await startServer({ SELVAGE_KV: ":memory:" });
-  const response = await post(server.url, { input: "Audit the archive", session: "s" });
-  const seen: string[] = [];
-  let last: unknown;
+Deno.test("a turn that SIGTERM puts down goes on in another process, where the client comes again", async () => {
+  await using kv = await tempKv();
+  const env = { SELVAGE_KV: kv.path };
+  await using first = await startServer(env);
+  await using second = await startServer(env);
+  const response = await post(first.url, { input: "Audit the archive", session: "s" });
+  const before: Frame[] = [];
   for await (const frame of readFrames(response)) {
-    seen.push(frame.event ?? "");
-    if (frame.event === "tool.call" && seen.filter((event) => event === "tool.call").length === 8) {
-      server.kill("SIGTERM");
-    }
-    if (frame.event === "turn.finished") last = frame.data.reason;
+    before.push(frame);
+    if (before.filter(({ event }) => event === "tool.call").length === 8) first.kill("SIGTERM");
   }
-  equal(last, "aborted");
-  equal((await server.status).code, 0);
+  ok(before.every(({ event }) => event !== "turn.finished"), "the turn has ended");
+  equal((await first.status).code, 0);
+  const last = before.at(-1)?.id ?? "";
+  const [turn] = last.split(":");
+  const again = await fetch(`${second.url}/v1/turns/${turn}/events`, {
+    headers: { "last-event-id": last },
+  });
+  const after = parseFrames(await again.text());
+  equal(after.at(-1)?.data.reason, "stop");
+  // From both streams together the client knows each call with one result.
+  const frames = [...before, ...after];
+  const refs = (event: string) => frames.filter((frame) => frame.event === event).map(({ data }) => data.ref);
+  deepEqual(refs("tool.result").toSorted(), [...new Set(refs("tool.call"))].toSorted());
+  ok(frames.every(({ id }, index) => index === 0 || numberOf(id) > numberOf(frames[index - 1]?.id)));
+  assertPaired(await readLog(second.url, "s"));
+  // The whole turn can still be read, with the same bytes for the same ids.
+  const whole = parseFrames(await (await fetch(`${second.url}/v1/turns/${turn}/events`)).text());
+  const known = new Map(whole.map((frame) => [frame.id, frame]));
+  for (const frame of after) deepEqual(known.get(frame.id), frame);
+  for (const frame of before) if (known.has(frame.id)) deepEqual(known.get(frame.id), frame);
 });
+
+function numberOf(id = ""): number {
+  return Number(id.slice(id.lastIndexOf(":") + 1));
+}
 
 Deno.test("a client that goes away cancels its turn on the server", async () => {
   await using server = await startServer({ SELVAGE_KV: ":memory:" });

@@ -4,6 +4,7 @@ import type { AppOptions } from "../../src/http/options.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { ManualClock } from "../support/clock.ts";
 import { parseFrames, readFrames } from "../support/sse.ts";
 import * as z from "zod";
 
@@ -261,8 +262,9 @@ Deno.test("POST /v1/turns reports an error of the model as an event, or as a pro
   equal((await response.json()).code, "internal");
 });
 
-Deno.test("POST /v1/turns is refused while the service goes down, and running turns end", async () => {
+Deno.test("POST /v1/turns is refused while the service goes down, and running turns are put down", async () => {
   const drain = new Drain();
+  const clock = new ManualClock();
   const hang = defineTool({
     name: "echo",
     description: "x",
@@ -270,23 +272,25 @@ Deno.test("POST /v1/turns is refused while the service goes down, and running tu
     execute: () => new Promise(() => {}),
   });
   const calling = scripted({ script: () => ({ calls: [{ name: "echo", input: {} }] }) });
-  const app = makeApp({ agents: { default: { model: calling, tools: [hang] } }, drain });
+  const app = makeApp({ agents: { default: { model: calling, tools: [hang] } }, drain, clock });
   const response = await app.request("/v1/turns", post({ input: "go" }));
   const frames = readFrames(response);
   for (;;) {
     const { value, done } = await frames.next();
     if (done === true || value.event === "tool.call") break;
   }
-  equal(drain.running, 1);
+  // The turn, and the stream that tells of it.
+  equal(drain.running, 2);
   const drained = drain.start();
-  const rest = await Array.fromAsync(frames);
+  const rest = Array.fromAsync(frames);
+  await clock.advance(2_999);
+  equal(drain.running, 2);
+  await clock.advance(1);
   await drained;
   equal(drain.running, 0);
-  deepEqual(rest.map((frame) => frame.event).filter((event) => event !== "context"), [
-    "tool.result",
-    "turn.finished",
-  ]);
-  equal(rest.at(-1)?.data.reason, "aborted");
+  const ends = (await rest).filter((frame) => frame.event !== "context");
+  deepEqual(ends.map((frame) => [frame.event, frame.data.status]), [["tool.result", "aborted"]]);
+  deepEqual(clock.sleeping, []);
   const refused = await app.request("/v1/turns", post({ input: "go" }));
   equal(refused.status, 503);
   equal(refused.headers.get("retry-after"), "1");

@@ -39,7 +39,7 @@ async function rig(
   };
   const { lease } = await store.acquire(KEY, { agent: "a", owner: "o", turn: "t", ttlMs: LEASE_TTL_MS });
   const onFailure = (error: unknown): void => void failures.push(error);
-  const journal = new Journal({ store, key: KEY, lease, clock, onFailure });
+  const journal = new Journal({ store, key: KEY, lease, clock, onFailure, onCancel: () => {} });
   return { clock, journal, store, commits, failures, renewed, lease };
 }
 
@@ -126,7 +126,7 @@ Deno.test("Journal fails when no heartbeat comes through before the lease runs o
   const { journal, clock, failures, renewed } = await rig(undefined, (n) => n > 2);
   await clock.advance(30_000);
   assert.deepEqual(failures.map(String), ["Error: away"]);
-  assert.equal(renewed.length, 5, "twice for good, and three times in vain");
+  assert.equal(renewed.length, 7, "twice for good, and five times in vain");
   journal.close();
 });
 

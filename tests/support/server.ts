@@ -12,6 +12,16 @@ export interface Server extends AsyncDisposable {
   readonly status: Promise<Deno.CommandStatus>;
 }
 
+/** A database file for servers that share it, where `-P=serve` lets them write; removed with all beside it. */
+export async function tempKv(): Promise<AsyncDisposable & { readonly path: string }> {
+  await Deno.mkdir(`${ROOT}.selvage`, { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: `${ROOT}.selvage`, prefix: "test-" });
+  return {
+    path: `${folder.slice(ROOT.length)}/kv.sqlite3`,
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
 /** Runs `deno serve main.ts` with an environment and waits until it listens. */
 export async function startServer(
   env: Record<string, string>,

@@ -168,8 +168,10 @@ export function withCommit(store: Store, commit: Store["commit"]): Store {
     acquire: (key, options) => store.acquire(key, options),
     commit,
     renew: (key, lease, ttlMs) => store.renew(key, lease, ttlMs),
-    delete: (key) => store.delete(key),
-    ping: () => store.ping(),
+    events: (key, turn, from) => store.events(key, turn, from),
+    list: (owner, options) => store.list(owner, options),
+    delete: (key, options) => store.delete(key, options),
+    claim: (owner, name, claim) => store.claim(owner, name, claim),
     close: () => store.close(),
   };
 }

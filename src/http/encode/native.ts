@@ -16,6 +16,7 @@ export interface TurnDocument {
   readonly session: string;
   readonly agent: string;
   readonly model: string;
+  /** Why it ended; `suspended` where it goes on elsewhere. */
   readonly reason: string;
   /** Text of the last step. */
   readonly text: string;
@@ -35,7 +36,7 @@ export async function foldTurn(events: AsyncIterable<TurnEvent>): Promise<TurnDo
     session: "",
     agent: "",
     model: "",
-    reason: "error",
+    reason: "suspended",
     text: "",
     steps: 0,
     usage: null,

@@ -7,8 +7,9 @@ import { type Context as HonoContext, Hono } from "hono";
 import { SelvageError } from "../../core/errors.ts";
 import { callsOf, type StoredView } from "../../compaction/context.ts";
 import { inspectContext } from "../../loop/inspect.ts";
-import type { Entry, SessionKey, SessionState } from "../../ports.ts";
+import type { Entry, SessionHead, SessionKey, SessionState } from "../../ports.ts";
 import type { AppEnv } from "../env.ts";
+import type { TurnHost } from "../host.ts";
 import type { AppOptions } from "../options.ts";
 import { sessionId } from "./turns.ts";
 
@@ -21,12 +22,39 @@ function present(entry: Entry): Record<string, unknown> {
   return { ref: `e${entry.seq}`, ...entry, ...(calls.length > 0 ? { calls } : {}) };
 }
 
+/** A session as lists show it. */
+function summaryOf({ session }: SessionKey, head: SessionHead): Record<string, unknown> {
+  return {
+    session,
+    agent: head.agent,
+    entries: head.length,
+    view: head.view,
+    flag: head.flag ?? null,
+    // A lease may outlive its turn by a crash; its end tells.
+    running: head.lease === undefined ? null : { turn: head.lease.turn, until: head.lease.expires },
+    createdAt: head.createdAt,
+    updatedAt: head.updatedAt,
+  };
+}
+
+/** Values as lines of JSON, made one by one as they are read. */
+function jsonLines(values: readonly unknown[]): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= values.length) return controller.close();
+      controller.enqueue(encoder.encode(`${JSON.stringify(values[at++])}\n`));
+    },
+  });
+}
+
 function notFound(session: string): SelvageError {
   return new SelvageError("session_not_found", `Cannot find the session ${JSON.stringify(session)}`);
 }
 
-/** Routes that show and delete sessions. */
-export function sessionRoutes(options: AppOptions): Hono<AppEnv> {
+/** Routes that list, show, export and delete sessions. */
+export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const { store } = options;
   const app = new Hono<AppEnv>();
 
@@ -43,18 +71,32 @@ export function sessionRoutes(options: AppOptions): Hono<AppEnv> {
     return { ...state, key };
   }
 
+  app.get("/", async (c) => {
+    const { limit, after } = c.req.query();
+    const { sessions, next } = await store.list(c.get("principal"), {
+      ...(limit === undefined ? {} : { limit: /^\d{1,9}$/.test(limit) ? Number(limit) : NaN }),
+      ...(after === undefined ? {} : { after }),
+    });
+    return c.json({ sessions: sessions.map(({ key, head }) => summaryOf(key, head)), next });
+  });
+
   app.get("/:id", async (c) => {
     const { key, head } = await load(c);
-    return c.json({
-      session: key.session,
-      agent: head.agent,
-      entries: head.length,
-      view: head.view,
-      flag: head.flag ?? null,
-      // A lease may outlive its turn by a crash; its end tells.
-      running: head.lease === undefined ? null : { turn: head.lease.turn, until: head.lease.expires },
-      createdAt: head.createdAt,
-      updatedAt: head.updatedAt,
+    return c.json(summaryOf(key, head));
+  });
+
+  app.get("/:id/export", async (c) => {
+    const { key, head, entries, view } = await load(c);
+    const lines = jsonLines([
+      { kind: "session", ...summaryOf(key, head), schema: head.schema },
+      ...entries.map(present),
+      ...(view === null ? [] : [{ kind: "view", version: head.view, view }]),
+    ]);
+    return new Response(lines, {
+      headers: {
+        "content-type": "application/x-ndjson",
+        "content-disposition": `attachment; filename="${key.session.replaceAll(":", "_")}.jsonl"`,
+      },
     });
   });
 
@@ -108,6 +150,7 @@ export function sessionRoutes(options: AppOptions): Hono<AppEnv> {
 
   app.delete("/:id", async (c) => {
     const key = keyOf(c);
+    await host.endSession(key);
     if (!(await store.delete(key))) throw notFound(key.session);
     return c.body(null, 204);
   });

@@ -4,19 +4,16 @@
  * @module
  */
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
-import { runTurn } from "../../loop/turn.ts";
 import { encodeNative, foldTurn } from "../encode/native.ts";
-import type { Principal } from "../auth.ts";
 import type { AppEnv } from "../env.ts";
+import type { IdempotencyKey, TurnHost } from "../host.ts";
 import type { AppOptions } from "../options.ts";
-import { readBody } from "../body.ts";
-import { Drain } from "../drain.ts";
+import { limitBody, parseBody } from "../body.ts";
 import { problemResponse } from "../problem.ts";
-import { type FollowedTurn, TurnRegistry } from "../registry.ts";
+import type { Following } from "../registry.ts";
 import { SSE_HEADERS, sseStream } from "../sse.ts";
 
 const MAX_BODY = 1024 * 1024;
@@ -49,119 +46,108 @@ const body = z.strictObject({
   onDisconnect: z.enum(["abort", "continue"]).exactOptional(),
 });
 
-/** Routes that start turns. */
-export function turnRoutes(options: AppOptions): Hono<AppEnv> {
+/** What an idempotency key may be made of. */
+const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
+
+/** Routes that start turns, follow and cancel them. */
+export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const { clock = systemClock } = options;
-  const drain = options.drain ?? new Drain();
-  const newId = options.newId ??
-    ((kind) => `${kind === "turn" ? "t" : "s"}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`);
-  const registry = new TurnRegistry(clock);
   const app = new Hono<AppEnv>();
 
-  /** The events of a turn from one on, as a stream. */
-  function follow(turn: FollowedTurn, from: number): Response {
-    const { events, leave } = turn.follow(from);
-    return new Response(sseStream(events, { encode: encodeNative, clock, onLeave: leave }), {
-      headers: SSE_HEADERS,
+  /** The events of a turn as a stream. */
+  function stream({ events, leave }: Following, headers: Readonly<Record<string, string>> = {}): Response {
+    const options = { encode: encodeNative, clock, onLeave: leave, onEnd: host.enter() };
+    return new Response(sseStream(events, options), {
+      headers: { ...SSE_HEADERS, ...headers },
     });
   }
 
-  function find(principal: Principal, id: string): FollowedTurn {
-    const turn = registry.find(principal, id);
-    if (turn !== null) return turn;
-    throw new SelvageError(
+  function notFound(id: string): SelvageError {
+    return new SelvageError(
       "turn_not_found",
       `Cannot find the turn ${JSON.stringify(id.slice(0, 128))}: it was never here, or it ended too long ago`,
     );
   }
 
-  app.post(
-    "/",
-    bodyLimit({
-      maxSize: MAX_BODY,
-      onError: () =>
-        problemResponse({
-          code: "body_too_large",
-          detail: `Cannot read the body: found more than ${MAX_BODY} bytes, wanted at most that`,
-        }),
-    }),
-    async (c) => {
-      if (drain.signal.aborted) {
-        const detail = "Cannot start the turn: the service is going down, try again in a moment";
-        return problemResponse({ code: "shutting_down", detail }, { "retry-after": "1" });
-      }
-      const request = c.req.raw;
-      const input = await readBody(request, body);
-      const agentName = input.agent ?? "default";
-      const agent = Object.hasOwn(options.agents, agentName) ? options.agents[agentName] : undefined;
-      if (agent === undefined) {
-        const names = Object.keys(options.agents).join(", ");
-        throw new SelvageError(
-          "unknown_agent",
-          `Cannot start the turn: found no agent ${JSON.stringify(agentName)}, wanted one of ${names}`,
-        );
-      }
-      // One controller for everything that can end the turn. `request.signal` also aborts after a success, so it
-      // counts only until the response has started; from then on the stream's own cancel does.
-      const stop = new AbortController();
-      const abort = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
-      const onDisconnect = input.onDisconnect ?? "abort";
-      // A turn that is to go on without its client does so from the first moment on.
-      if (onDisconnect === "abort") request.signal.addEventListener("abort", abort, { once: true });
-      const onDrain = (): void => stop.abort(drain.signal.reason);
-      drain.signal.addEventListener("abort", onDrain, { once: true });
-      const leave = drain.enter();
-      const onEnd = (): void => {
-        request.signal.removeEventListener("abort", abort);
-        drain.signal.removeEventListener("abort", onDrain);
-        leave();
-      };
-      const principal = c.get("principal");
-      const events = runTurn({
-        agent,
-        agentName,
-        session: input.session ?? newId("session"),
-        input: input.input,
-        signal: stop.signal,
-        ...principal,
-        ...(input.pin === undefined ? {} : { pin: input.pin }),
-      }, { store: options.store, clock, newId: () => newId("turn") });
-      // The first event is taken before the response: a turn that cannot start is an HTTP error, not an event.
-      const turn = await registry.add({ principal, events, stop, onDisconnect }, onEnd);
-      if (input.stream === false) {
-        const document = await foldTurn(turn.follow().events);
-        if (document.error === undefined) return c.json(document);
-        const { code, message } = document.error;
-        return problemResponse({
-          code,
-          detail: message,
-          fields: { turn: document.turn, session: document.session },
-        });
-      }
-      request.signal.removeEventListener("abort", abort);
-      return follow(turn, 0);
-    },
-  );
+  app.post("/", limitBody(MAX_BODY), async (c) => {
+    const request = c.req.raw;
+    const text = await request.text();
+    const { input, agent = "default", onDisconnect = "abort", session, pin, stream: isStream = true } =
+      parseBody(
+        text,
+        body,
+      );
+    const started = await host.start({
+      owner: c.get("principal"),
+      agentName: agent,
+      input,
+      onDisconnect,
+      clientSignal: request.signal,
+      ...(session === undefined ? {} : { session }),
+      ...(pin === undefined ? {} : { pin }),
+      ...await idempotencyOf(request, text),
+    });
+    const headers: Record<string, string> = started.isReplay ? { "idempotency-replayed": "true" } : {};
+    if (isStream) return stream(started, headers);
+    const document = await foldTurn(started.events);
+    const fields = { turn: started.turn, session: started.session };
+    if (document.reason === "suspended") {
+      const detail = "The service is going down; the turn goes on where its events are asked for";
+      return problemResponse({ code: "turn_suspended", detail, fields }, { "retry-after": "1", ...headers });
+    }
+    if (document.error === undefined) return c.json(document, 200, headers);
+    const { code, message } = document.error;
+    return problemResponse({ code, detail: message, fields }, headers);
+  });
 
-  app.get("/:id/events", (c) => {
-    const turn = find(c.get("principal"), c.req.param("id"));
+  app.get("/:id/events", async (c) => {
+    requireUp(host);
+    const owner = c.get("principal");
+    const turn = c.req.param("id");
     const last = c.req.header("last-event-id") ?? c.req.query("after") ?? "";
     // The id of another turn's event says nothing about this one: everything is sent.
-    const [, of, number] = last.match(/^(?:(.*):)?(\d{1,9})$/s) ?? [];
-    const seen = of === undefined || of === c.req.param("id") ? number : undefined;
-    const from = seen === undefined ? 0 : Number(seen) + 1;
+    const [, of, number] = last.match(/^(?:(.*):)?(\d{1,15})$/s) ?? [];
+    const seen = of === undefined || of === turn ? number : undefined;
+    const found = await host.follow(owner, turn, seen === undefined ? 0 : Number(seen) + 1);
+    if (found !== null) return stream(found);
+    if (seen === undefined || !await host.isKnown(owner, turn)) throw notFound(turn);
     // An event source comes again after every end; 204 tells it that there is no more.
-    if (turn.isDone && from >= turn.length) return c.body(null, 204);
-    return follow(turn, from);
+    return c.body(null, 204);
   });
 
   app.post("/:id/cancel", async (c) => {
     const id = c.req.param("id");
-    const turn = find(c.get("principal"), id);
-    const wasRunning = !turn.isDone;
-    await turn.cancel("The turn was cancelled");
-    return c.json({ turn: id, cancelled: wasRunning });
+    const cancelled = await host.cancel(c.get("principal"), id);
+    if (cancelled === null) throw notFound(id);
+    return c.json({ turn: id, cancelled });
   });
 
   return app;
+}
+
+function requireUp({ goingDown }: TurnHost): void {
+  if (!goingDown.aborted) return;
+  throw new SelvageError(
+    "shutting_down",
+    "Cannot follow the turn: the service is going down, try again in a moment",
+  );
+}
+
+/** The client's key of a request, with a fingerprint of what is asked for. */
+async function idempotencyOf(
+  request: Request,
+  text: string,
+): Promise<{ readonly idempotency?: IdempotencyKey }> {
+  const key = request.headers.get("idempotency-key");
+  if (key === null) return {};
+  if (!idempotencyKey.test(key)) {
+    throw new SelvageError(
+      "bad_request",
+      "Cannot use the header Idempotency-Key: wanted 1 to 255 visible ASCII characters",
+      { fields: { field: "idempotency-key" } },
+    );
+  }
+  const asked = new TextEncoder().encode(`${new URL(request.url).pathname}\n${text}`);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", asked));
+  return { idempotency: { key, fingerprint: digest.toHex() } };
 }

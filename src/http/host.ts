@@ -1,0 +1,312 @@
+/**
+ * The turns of an app: starts them, finds them wherever they run, takes over what another process left, ends them.
+ * What clients speak is no concern of this file.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Agent, TurnRequest } from "../loop/agent.ts";
+import { systemClock } from "../loop/clock.ts";
+import { eventNumber, type TurnEvent } from "../loop/events.ts";
+import { cancelName } from "../loop/journal.ts";
+import { resumeTurn, runTurn } from "../loop/turn.ts";
+import type { Clock, Lease, OnDisconnect, Owner, SessionKey, Store } from "../ports.ts";
+import { Drain } from "./drain.ts";
+import type { AppOptions } from "./options.ts";
+import { type FollowedTurn, type Following, TurnRegistry } from "./registry.ts";
+import { replay, type StoredTurnPlace } from "./replay.ts";
+
+/** Milliseconds for which a cancel that was asked for is known. */
+const CANCEL_KNOWN_MS = 3_600_000;
+/** Milliseconds for which an idempotency key is known. */
+const KEY_KNOWN_MS = 24 * 3_600_000;
+/** More than any event's number. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
+/** What a turn is started with. */
+export interface StartRequest {
+  readonly owner: Owner;
+  readonly agentName: string;
+  /** Default: a new session. */
+  readonly session?: string;
+  readonly input: TurnRequest["input"];
+  readonly pin?: boolean;
+  readonly onDisconnect: OnDisconnect;
+  /** Aborts when the client has gone before the response began. */
+  readonly clientSignal: AbortSignal;
+  /** Makes a second request with the same key the same turn. */
+  readonly idempotency?: IdempotencyKey;
+}
+
+/** A client's key of a request, and the fingerprint of what it asked for. */
+export interface IdempotencyKey {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+/** A turn that was started, or found by its idempotency key. */
+export interface StartedTurn extends Following {
+  readonly turn: string;
+  readonly session: string;
+  /** Whether an earlier request had started it. */
+  readonly isReplay: boolean;
+}
+
+/** The turns of an app. */
+export class TurnHost {
+  readonly #agents: Readonly<Record<string, Agent>>;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #drain: Drain;
+  readonly #newId: (kind: "turn" | "session") => string;
+  readonly #registry = new TurnRegistry();
+
+  /** Makes the host of an app. */
+  constructor(options: AppOptions) {
+    this.#agents = options.agents;
+    this.#store = options.store;
+    this.#clock = options.clock ?? systemClock;
+    this.#drain = options.drain ?? new Drain();
+    this.#newId = options.newId ??
+      ((kind) => `${kind === "turn" ? "t" : "s"}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`);
+    // None waits for a slow reader then.
+    this.#drain.signal.addEventListener("abort", () => this.#registry.runAll());
+  }
+
+  /**
+   * Starts a turn, or finds the one that an earlier request with the same idempotency key has started.
+   *
+   * @throws What keeps a turn from starting; `shutting_down`, `unknown_agent`, `idempotency_key_reused`.
+   */
+  async start(request: StartRequest): Promise<StartedTurn> {
+    const { owner, idempotency } = request;
+    this.#requireUp();
+    const agent = this.#agent(request.agentName);
+    const ours = { session: request.session ?? this.#newId("session"), turn: this.#newId("turn") };
+    if (idempotency === undefined) return await this.#begin(agent, { ...request, ...ours });
+    const { key, fingerprint } = idempotency;
+    const claimed = await this.#store.claim(owner, `key/${key}`, {
+      value: { fingerprint, ...ours },
+      ttlMs: KEY_KNOWN_MS,
+    }) as { readonly fingerprint: string; readonly turn: string; readonly session: string };
+    if (claimed.fingerprint !== fingerprint) {
+      throw new SelvageError(
+        "idempotency_key_reused",
+        `Cannot start the turn: found the idempotency key ${
+          JSON.stringify(key.slice(0, 80))
+        } used for another ` +
+          "request, wanted a new key, or the same request",
+      );
+    }
+    const { turn, session } = claimed;
+    const found = await this.follow(owner, turn, 0);
+    if (found !== null) return { ...found, turn, session, isReplay: true };
+    try {
+      // Nobody has started it, or whoever did ended before anything was stored.
+      return await this.#begin(agent, { ...request, turn, session });
+    } catch (error) {
+      const isSame = error instanceof SelvageError && /^turn_(running|exists)$/.test(error.code) &&
+        error.fields["turn"] === turn;
+      const started = isSame ? await this.follow(owner, turn, 0) : null;
+      if (started === null) throw error;
+      return { ...started, turn, session, isReplay: true };
+    }
+  }
+
+  /** Follows a turn from an event on, wherever it runs; null where there is nothing of it, or nothing any more. */
+  async follow(owner: Owner, turn: string, from: number): Promise<Following | null> {
+    const local = this.#registry.find(owner, turn);
+    if (local !== null && from >= local.first) return local.isOver(from) ? null : local.follow(from);
+    const place = await this.#place(owner, turn);
+    if (place === null) return null;
+    const stored = await this.#store.events(place.key, turn, from);
+    const isOver = stored === null || (stored.events.length === 0 && stored.lease?.turn !== turn);
+    return isOver ? null : this.#replay(place, from);
+  }
+
+  /** Aborts when the service goes down. */
+  get goingDown(): AbortSignal {
+    return this.#drain.signal;
+  }
+
+  /** Notes a stream that is to end before the service does; call what it returns when it has. */
+  enter(): () => void {
+    return this.#drain.enter();
+  }
+
+  /** Says whether a turn is known: one that has ended may have no events any more. */
+  async isKnown(owner: Owner, turn: string): Promise<boolean> {
+    return this.#registry.find(owner, turn) !== null || await this.#place(owner, turn) !== null;
+  }
+
+  /**
+   * Ends a turn, wherever it runs, and waits until what it did is stored.
+   *
+   * @returns Whether it was running; null where there is no such turn.
+   */
+  async cancel(owner: Owner, turn: string): Promise<boolean | null> {
+    const local = this.#registry.find(owner, turn);
+    if (local !== null) {
+      const wasRunning = !local.isDone;
+      await local.cancel("The turn was cancelled");
+      return wasRunning;
+    }
+    const place = await this.#place(owner, turn);
+    if (place === null) return null;
+    const stored = await this.#store.events(place.key, turn, AFTER_ALL);
+    if (stored?.lease?.turn !== turn) return false;
+    await this.#store.claim(owner, cancelName(turn), { value: true, ttlMs: CANCEL_KNOWN_MS });
+    for await (const _ of this.#replay(place, AFTER_ALL).events) { /* It has nothing to tell, but ends. */ }
+    return true;
+  }
+
+  /** Ends what runs here in a session that is about to go. */
+  async endSession(key: SessionKey): Promise<void> {
+    await this.#registry.running(key)?.cancel("The session was deleted");
+  }
+
+  /** Goes on with a turn that has no reader any more, left by its process: it is to end all the same. */
+  async #revive(key: SessionKey, turn: string): Promise<void> {
+    const lease = (await this.#store.events(key, turn, AFTER_ALL))?.lease;
+    if (lease?.turn !== turn || lease.expires > this.#clock.now()) return;
+    try {
+      (await this.#resume({ turn, key }, lease)).run();
+    } catch (error) {
+      const isTaken = error instanceof SelvageError && /^(turn_running|turn_over)$/.test(error.code);
+      if (!isTaken) throw error;
+    }
+  }
+
+  async #begin(
+    agent: Agent,
+    request: StartRequest & { readonly turn: string; readonly session: string },
+  ): Promise<StartedTurn> {
+    const { owner, agentName, turn, session, input, pin, onDisconnect, clientSignal } = request;
+    // One controller for everything that can end the turn. A request's signal also aborts after a success, so it
+    // counts only until the response has begun; from then on the stream's own cancel does. A turn that is to go on
+    // without its client does so from the first moment on.
+    const stop = new AbortController();
+    const onGone = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
+    if (onDisconnect === "abort") clientSignal.addEventListener("abort", onGone, { once: true });
+    const key = { ...owner, session };
+    const events = (): AsyncGenerator<TurnEvent, void> =>
+      runTurn({
+        agent,
+        agentName,
+        input,
+        onDisconnect,
+        ...key,
+        signal: stop.signal,
+        suspend: this.#drain.signal,
+        ...(pin === undefined ? {} : { pin }),
+      }, { store: this.#store, clock: this.#clock, newId: () => turn });
+    try {
+      const started = await this.#add({ turn, key, stop, onDisconnect, events }, async (error) => {
+        if (error.code !== "turn_interrupted") return false;
+        await this.#revive(key, String(error.fields["turn"]));
+        return true;
+      });
+      return { ...started.follow(0), turn, session, isReplay: false };
+    } finally {
+      clientSignal.removeEventListener("abort", onGone);
+    }
+  }
+
+  #resume({ turn, key }: StoredTurnPlace, { agent, onDisconnect }: Lease): Promise<FollowedTurn> {
+    this.#requireUp();
+    const stop = new AbortController();
+    const events = (): AsyncGenerator<TurnEvent, void> =>
+      resumeTurn({
+        agent: this.#agent(agent),
+        turn,
+        ...key,
+        signal: stop.signal,
+        suspend: this.#drain.signal,
+      }, { store: this.#store, clock: this.#clock });
+    return this.#add({ turn, key, stop, onDisconnect, events });
+  }
+
+  /** Adds a turn to those that run here; `isMended` may do something about what kept it from starting. */
+  async #add(
+    { turn, key, stop, onDisconnect, events }: {
+      readonly turn: string;
+      readonly key: SessionKey;
+      readonly stop: AbortController;
+      readonly onDisconnect: OnDisconnect;
+      readonly events: () => AsyncGenerator<TurnEvent, void>;
+    },
+    isMended: (error: SelvageError) => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<FollowedTurn> {
+    for (;;) {
+      const onEnd = this.#drain.enter();
+      try {
+        return await this.#registry.add({ id: turn, key, events: events(), stop, onDisconnect, onEnd });
+      } catch (error) {
+        if (!(error instanceof SelvageError) || !await isMended(error)) throw error;
+      }
+    }
+  }
+
+  #replay(place: StoredTurnPlace, from: number): Following {
+    const stop = new AbortController();
+    let local: Following | null = null;
+    const events = replay(place, {
+      store: this.#store,
+      clock: this.#clock,
+      from,
+      signal: AbortSignal.any([stop.signal, this.#drain.signal]),
+      takeOver: async (lease, next) => {
+        const turn = await this.#resume(place, lease);
+        local = turn.follow(next);
+        // What the process before has stored since the last look comes first; its numbers are lower.
+        return before(local.events, {
+          stored: () => this.#store.events(place.key, place.turn, next),
+          limit: turn.first,
+        });
+      },
+    });
+    return {
+      events,
+      leave: async () => {
+        stop.abort(new DOMException("The client has gone", "AbortError"));
+        await local?.leave();
+      },
+    };
+  }
+
+  async #place(owner: Owner, turn: string): Promise<StoredTurnPlace | null> {
+    const found = await this.#store.claim(owner, `turn/${turn}`) as { readonly session: string } | undefined;
+    return found === undefined ? null : { turn, key: { ...owner, session: found.session } };
+  }
+
+  #agent(name: string): Agent {
+    const agent = Object.hasOwn(this.#agents, name) ? this.#agents[name] : undefined;
+    if (agent !== undefined) return agent;
+    const names = Object.keys(this.#agents).join(", ");
+    throw new SelvageError(
+      "unknown_agent",
+      `Cannot start the turn: found no agent ${JSON.stringify(name)}, wanted one of ${names}`,
+    );
+  }
+
+  #requireUp(): void {
+    if (!this.#drain.signal.aborted) return;
+    throw new SelvageError(
+      "shutting_down",
+      "Cannot start the turn: the service is going down, try again in a moment",
+    );
+  }
+}
+
+/** Puts what is stored below a number in front of live events. */
+async function* before(
+  live: AsyncGenerator<TurnEvent, void>,
+  { stored, limit }: {
+    readonly stored: () => ReturnType<Store["events"]>;
+    readonly limit: number;
+  },
+): AsyncGenerator<TurnEvent, void> {
+  const earlier = (await stored())?.events as readonly TurnEvent[] | undefined;
+  for (const event of earlier ?? []) if (eventNumber(event) < limit) yield event;
+  yield* live;
+}
