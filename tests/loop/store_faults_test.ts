@@ -203,8 +203,7 @@ Deno.test("runTurn() closes as aborted what a crash in the middle of a step has 
           await store.commit(key, lease, commit);
           made++;
         }),
-        renew: (key, lease, ttlMs) =>
-          isDead(lease) ? new Promise(() => {}) : store.renew(key, lease, ttlMs),
+        renew: (key, lease, ttlMs) => isDead(lease) ? new Promise(() => {}) : store.renew(key, lease, ttlMs),
       }),
     });
     const dropped = Array.fromAsync(bench.start("Go"));
