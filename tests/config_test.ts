@@ -52,3 +52,16 @@ for (const [env, message] of BAD) {
     });
   });
 }
+
+Deno.test("parseConfig() reads how long unused sessions are kept, in milliseconds", () => {
+  equal(parseConfig({}).SELVAGE_RETENTION, null);
+  equal(parseConfig({ SELVAGE_RETENTION: "off" }).SELVAGE_RETENTION, null);
+  equal(parseConfig({ SELVAGE_RETENTION: "90m" }).SELVAGE_RETENTION, 5_400_000);
+  equal(parseConfig({ SELVAGE_RETENTION: "30d" }).SELVAGE_RETENTION, 2_592_000_000);
+  for (const bad of ["30", "0d", "1w", "-1d", "d"]) {
+    throws(() => parseConfig({ SELVAGE_RETENTION: bad }), {
+      code: "bad_config",
+      message: /SELVAGE_RETENTION is/,
+    });
+  }
+});

@@ -174,6 +174,7 @@ export function workspaceTools(options: WorkspaceOptions = {}): readonly Tool[] 
 
   const listFiles = defineTool({
     name: "list_files",
+    sideEffect: "none",
     description: "List a folder of the workspace. The top is an empty path.",
     input: z.object({ path: z.string() }),
     verbatimArgs: ["path"],
@@ -182,6 +183,7 @@ export function workspaceTools(options: WorkspaceOptions = {}): readonly Tool[] 
 
   const readFile = defineTool({
     name: "read_file",
+    sideEffect: "none",
     description: "Read a file of the workspace.",
     input: z.object({ path: z.string() }),
     verbatimArgs: ["path"],
@@ -202,6 +204,7 @@ export function workspaceTools(options: WorkspaceOptions = {}): readonly Tool[] 
 
   const searchFiles = defineTool({
     name: "search",
+    sideEffect: "none",
     description:
       "Find lines that contain a text, in all files or below a path. The archive only when the path names it.",
     input: z.object({ query: z.string().min(1), path: z.string().optional() }),
