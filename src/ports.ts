@@ -166,8 +166,10 @@ export interface AssistantEntry extends EntryBase {
   readonly message: AssistantMessage;
   /** Why the answer ended. */
   readonly reason: FinishReason;
-  /** The model that answers. */
+  /** The model that answered. */
   readonly model: string;
+  /** Names what the model was shown before it; signed reasoning holds under no other prefix (C6). */
+  readonly prefix?: string;
   /** What the provider billed for it. */
   readonly usage?: Usage;
 }

@@ -20,6 +20,7 @@ import {
 } from "../tokens/measure.ts";
 import type { MeterItems } from "../tokens/meter.ts";
 import { type LedgerLine, renderLedger } from "./ledger.ts";
+import { type PrefixedLog, prefixLog, withoutSigned } from "./prefix.ts";
 import { isOwnCall, renderEntry, renderResults, type ShownResult } from "./render.ts";
 import { shortenOutput } from "./shorten.ts";
 
@@ -39,6 +40,16 @@ export const EMPTY_VIEW: StoredView = { ...WHOLE_LOG, trims: [], ledger: [] };
 type Item =
   | { readonly kind: "summary"; readonly text: string }
   | { readonly kind: "entry"; readonly entry: Entry; readonly shown: ToolOutput | null };
+
+/** A message, and what it was made of. */
+interface Rendered {
+  readonly round: readonly Shown[];
+  /** Whether signed reasoning was left out. */
+  readonly isBare: boolean;
+  readonly message: Message;
+}
+
+const NONE: ReadonlySet<number> = new Set();
 
 /** One item with its price, counted at most once. */
 interface Shown {
@@ -77,13 +88,15 @@ function isResult({ item }: Shown): boolean {
   return item.kind === "entry" && item.entry.kind === "result";
 }
 
-/** One message of one item, or of all results of a round. */
-function render(items: readonly Item[]): Message {
+/** One message of one item, or of all results of a round; `isBare` leaves signed reasoning out. */
+function render(items: readonly Item[], isBare: boolean): Message {
   const results: ShownResult[] = [];
   for (const item of items) {
     if (item.kind === "summary") return { role: "user", content: item.text };
     const { entry, shown } = item;
-    if (entry.kind !== "result") return renderEntry(entry);
+    if (entry.kind !== "result") {
+      return renderEntry(isBare && entry.kind === "assistant" ? withoutSigned(entry) : entry);
+    }
     results.push({ entry, output: shown ?? entry.output });
   }
   return renderResults(results);
@@ -110,7 +123,7 @@ export class Context implements MeterItems {
   /** What entries were last shown as, by number: what another view shows in the same way is not counted again. */
   #known = new Map<number, Shown>();
   /** Messages made, by the first of the items that each is made of. */
-  readonly #rendered = new WeakMap<Shown, { readonly round: readonly Shown[]; readonly message: Message }>();
+  readonly #rendered = new WeakMap<Shown, Rendered>();
   /** Items before the raw tail: the summary and the pinned messages. */
   #head = 0;
   #transcript: Transcript | null = null;
@@ -239,25 +252,44 @@ export class Context implements MeterItems {
   /**
    * The messages a model is shown. Results stand behind their call, in the order of the calls. What has not
    * changed is the same object each time, so that an adapter need not encode it again.
+   *
+   * @param prefix Name of what comes before the messages; signed reasoning that was made under another one is left
+   *   out (C6). Without it all reasoning is shown.
    */
-  messages(): readonly Message[] {
+  messages(prefix?: string): readonly Message[] {
+    const stale = prefix === undefined ? NONE : this.#prefixed(prefix).stale;
     const rounds: Shown[][] = [];
     for (const shown of this.#items) {
       const last = rounds.at(-1);
       if (last?.[0] !== undefined && isResult(last[0]) && isResult(shown)) last.push(shown);
       else rounds.push([shown]);
     }
-    return rounds.map((round) => this.#message(round));
+    return rounds.map((round) => this.#message(round, stale));
   }
 
-  #message(round: readonly Shown[]): Message {
+  /**
+   * Names the prefix of what is appended now.
+   *
+   * @param prefix Name of what comes before the messages.
+   */
+  prefixOf(prefix: string): string {
+    return this.#prefixed(prefix).prefix;
+  }
+
+  #prefixed(prefix: string): PrefixedLog {
+    const entries = this.#items.flatMap(({ item }) => item.kind === "entry" ? [item.entry] : []);
+    return prefixLog(entries, `${prefix}.${this.#view.version}`);
+  }
+
+  #message(round: readonly Shown[], stale: ReadonlySet<number>): Message {
     const [first] = round;
+    const isBare = first?.item.kind === "entry" && stale.has(first.item.entry.seq);
     const known = first && this.#rendered.get(first);
-    if (known?.round.length === round.length && round.every((shown, at) => shown === known.round[at])) {
-      return known.message;
-    }
-    const message = render(round.map(({ item }) => item));
-    if (first !== undefined) this.#rendered.set(first, { round, message });
+    const isKnown = known?.isBare === isBare && known.round.length === round.length &&
+      round.every((shown, at) => shown === known.round[at]);
+    if (isKnown) return known.message;
+    const message = render(round.map(({ item }) => item), isBare);
+    if (first !== undefined) this.#rendered.set(first, { round, isBare, message });
     return message;
   }
 

@@ -7,7 +7,9 @@
 import type { Budget } from "../compaction/budget.ts";
 import { isPlausible } from "../tokens/usage.ts";
 import { callsOf } from "../compaction/context.ts";
+import { prefixName } from "../compaction/prefix.ts";
 import { SelvageError } from "../core/errors.ts";
+import type { ToolOutput } from "../core/message.ts";
 import type { AssistantEntry, Entry, FinishReason, ModelRequest, ResultEntry, Usage } from "../ports.ts";
 import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import { type Answer, askModel } from "./ask.ts";
@@ -17,6 +19,7 @@ import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { Journal } from "./journal.ts";
 import { budgetOf, schemasOf, storeMeter } from "./measures.ts";
+import { retell } from "./left.ts";
 import { type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
 import { addUsage, callEvent, errorEvent, resultEvent } from "./report.ts";
 import { ABORTED } from "./tools.ts";
@@ -45,9 +48,13 @@ export class Turn {
   /** Number of the entry that holds this turn's input. */
   #task: number;
   #isCancelled = false;
+  /** Calls that clients have been told of. */
+  readonly #called: Set<string>;
   /** Number of the next event. */
   #n: number;
   #budget: Budget;
+  /** Name of what comes before the messages of each request. */
+  readonly #prefix: string;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   #steps = 0;
   #isEnded = false;
@@ -82,13 +89,15 @@ export class Turn {
     opened: OpenedTurn,
     { request, ports }: { readonly request: TurnRequest | ResumeRequest; readonly ports: TurnPorts },
   ) {
-    const { context, meter, budget, clock, key, lease, head, nextEvent } = opened;
+    const { context, meter, budget, clock, key, lease, head, nextEvent, called } = opened;
     const { agent } = request;
     this.id = lease.turn;
     this.#request = request;
     this.#opened = opened;
     this.#budget = budget;
+    this.#prefix = prefixName({ system: agent.system ?? "", tools: schemasOf(agent), model: agent.model.id });
     this.#n = nextEvent;
+    this.#called = new Set(called);
     const ours = this.#entries();
     this.#task = ours.find((entry) => entry.kind === "user")?.seq ?? context.entries.length;
     for (const entry of ours) {
@@ -143,6 +152,7 @@ export class Turn {
 
   /** Numbers an event and notes it for those who come later. */
   emit(body: TurnEventBody): TurnEvent {
+    if (body.type === "tool.call") this.#called.add(body.ref);
     const event = { ...body, id: `${this.id}:${this.#n++}` };
     this.#journal.event(event);
     return event;
@@ -174,7 +184,7 @@ export class Turn {
     if (reason === null) return await this.#putDown();
     let finished: TurnEvent | null = null;
     try {
-      for (const entry of await this.#abortOpenCalls()) yield this.#resultEvent(entry);
+      yield* this.#retell(await this.#abortOpenCalls());
       if (reason !== "aborted" && reason !== "error") yield* this.#compactor.honour();
       finished = this.emit(this.#finishedEvent(reason));
       await this.#flush({ release: true });
@@ -216,7 +226,7 @@ export class Turn {
     try {
       if (this.#isEnded) return;
       this.#isEnded = true;
-      for (const entry of await this.#abortOpenCalls()) this.emit(this.#resultEvent(entry));
+      for (const body of this.#retell(await this.#abortOpenCalls())) this.emit(body);
       this.emit(this.#finishedEvent("aborted"));
       await this.#flush({ release: true });
     } catch {
@@ -236,22 +246,28 @@ export class Turn {
     if (ours.length === 0) {
       throw new SelvageError("turn_lost", "The turn is lost: its process ended before the input was stored");
     }
-    for (const entry of ours) {
-      if (entry.kind === "result" && !told.has(entry.call)) yield this.#resultEvent(entry);
-    }
+    const untold = ours.filter((entry): entry is ResultEntry =>
+      entry.kind === "result" && !told.has(entry.call)
+    );
+    yield* this.#retell(untold);
     const last = ours.findLast((entry) => entry.kind === "assistant");
     if (last === undefined) return null;
     const { step, reason } = last;
     const open = openCalls(this.#opened.context.entries).map(({ call }) => call);
     const again = open.filter((call) => this.#isRepeatable(call));
-    for (const entry of await this.#abortOpenCalls((call) => !this.#isRepeatable(call))) {
-      yield this.#resultEvent(entry);
-    }
+    yield* this.#retell(await this.#abortOpenCalls((call) => !this.#isRepeatable(call)));
     yield* this.#runCalls(step, { calls: again, reason });
     this.#halt.signal.throwIfAborted();
     const hasCalls = callsOf(last).length > 0;
     if (!hasCalls) return reason === "tool-calls" ? "stop" : reason;
     return reason === "content-filter" ? reason : null;
+  }
+
+  /** Tells results of calls that clients may not know of: those of the process before, and those never started. */
+  #retell(results: readonly ResultEntry[]): Iterable<TurnEventBody> {
+    const { context } = this.#opened;
+    const shown = (entry: ResultEntry): ToolOutput => context.shownOutput(entry);
+    return retell(results, { entries: context.entries, called: this.#called, shown });
   }
 
   #isRepeatable({ name }: Call): boolean {
@@ -272,6 +288,7 @@ export class Turn {
       }
       yield { type: "step.started", step };
       const { message, reason, usage } = yield* this.#ask(step);
+      const prefix = context.prefixOf(this.#prefix);
       this.#usage = addUsage(this.#usage, usage);
       const entry: AssistantEntry = {
         kind: "assistant",
@@ -280,6 +297,7 @@ export class Turn {
         message,
         reason,
         model: model.id,
+        prefix,
         ...(usage === undefined ? {} : { usage }),
       };
       await this.#append(entry);
@@ -341,7 +359,7 @@ export class Turn {
     const budget = this.#budget;
     return {
       system: agent.system ?? "",
-      messages: context.messages(),
+      messages: context.messages(this.#prefix),
       tools: schemasOf(agent),
       maxOutput: budget.maxOutput,
     };
