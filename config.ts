@@ -21,8 +21,11 @@ function durationMs(text: string): number | null {
 /** Each variable: its schema, and what is allowed in words. */
 const VARIABLES = {
   SELVAGE_MODEL: [
-    z.string().regex(/^(scripted|(openai|anthropic):\S+)$/).default("scripted"),
-    "scripted, openai:NAME or anthropic:NAME",
+    z.string().regex(
+      /^(scripted|(openai|responses|anthropic):[^\s,]+)(,(openai|responses|anthropic):[^\s,]+)*$/,
+    )
+      .default("scripted"),
+    "scripted, openai:NAME, responses:NAME or anthropic:NAME, with a comma between a model and its fallbacks",
   ],
   OPENAI_API_KEY: [z.string().min(1).optional(), "an API key"],
   OPENAI_BASE_URL: [z.url({ protocol: /^https?$/ }).optional(), "an http or https URL"],
@@ -56,6 +59,12 @@ type Variables = { readonly [Name in keyof typeof VARIABLES]: z.output<(typeof V
 
 /** The settings of a server. */
 export type Config = Variables;
+
+/** Whose API a model of `SELVAGE_MODEL` speaks; null for the scripted one. */
+export function providerOf(model: string): "OPENAI" | "ANTHROPIC" | null {
+  if (model === "scripted") return null;
+  return model.startsWith("anthropic:") ? "ANTHROPIC" : "OPENAI";
+}
 
 function fail(name: string, found: string, allowed: string): never {
   // Keys are never shown, nor is anything that could hold one.
@@ -97,9 +106,10 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
   // Closer together no compaction could save the tenth that makes it worth while.
   if (!(to <= 0.9 * at)) fail("SELVAGE_COMPACT_TO", String(to), `at most 0.9 of SELVAGE_COMPACT_AT (${at})`);
   if (!(at < stop)) fail("SELVAGE_COMPACT_AT", String(at), `less than SELVAGE_STOP_AT (${stop})`);
-  for (const [kind, provider] of [["openai", "OPENAI"], ["anthropic", "ANTHROPIC"]] as const) {
-    const isSet = config[`${provider}_API_KEY`] !== undefined || config[`${provider}_BASE_URL`] !== undefined;
-    if (!config.SELVAGE_MODEL.startsWith(`${kind}:`) || isSet) continue;
+  for (const model of config.SELVAGE_MODEL.split(",")) {
+    const provider = providerOf(model);
+    if (provider === null) continue;
+    if (config[`${provider}_API_KEY`] !== undefined || config[`${provider}_BASE_URL`] !== undefined) continue;
     fail(`${provider}_API_KEY`, "not set", `an API key, as SELVAGE_MODEL is ${config.SELVAGE_MODEL}`);
   }
   return config;

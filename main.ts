@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { type Config, parseConfig } from "./config.ts";
+import { type Config, parseConfig, providerOf } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
 import { createApp, Drain, openAccess } from "./src/http/mod.ts";
-import { anthropic, clerk, openaiChat, scripted } from "./src/models/mod.ts";
+import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
 import type { Model, Store } from "./src/ports.ts";
 import { systemClock } from "./src/loop/clock.ts";
 import { kvStore } from "./src/store/kv.ts";
@@ -34,18 +34,22 @@ function makeModel(config: Config): Model {
     ...(window === undefined ? {} : { window }),
     ...(maxOutput === undefined ? {} : { maxOutput }),
   };
-  if (config.SELVAGE_MODEL === "scripted") return scripted({ script: clerk, ...limits });
-  const [kind, model] = [config.SELVAGE_MODEL.split(":", 1)[0], config.SELVAGE_MODEL.replace(/^\w+:/, "")];
-  const [apiKey, baseURL] = kind === "anthropic"
-    ? [config.ANTHROPIC_API_KEY, config.ANTHROPIC_BASE_URL]
-    : [config.OPENAI_API_KEY, config.OPENAI_BASE_URL];
-  const options = {
-    model,
-    ...limits,
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(baseURL === undefined ? {} : { baseURL }),
-  };
-  return kind === "anthropic" ? anthropic(options) : openaiChat(options);
+  const models = config.SELVAGE_MODEL.split(",").map((name): Model => {
+    const provider = providerOf(name);
+    if (provider === null) return scripted({ script: clerk, ...limits });
+    const apiKey = config[`${provider}_API_KEY`];
+    const baseURL = config[`${provider}_BASE_URL`];
+    const options = {
+      model: name.slice(name.indexOf(":") + 1),
+      ...limits,
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(baseURL === undefined ? {} : { baseURL }),
+    };
+    if (provider === "ANTHROPIC") return anthropic(options);
+    return name.startsWith("responses:") ? openaiResponses(options) : openaiChat(options);
+  });
+  const [first, ...others] = models;
+  return first !== undefined && others.length === 0 ? first : fallback(models);
 }
 
 async function openStore(path: string): Promise<Store> {

@@ -15,7 +15,10 @@ Deno.test("parseConfig() takes an empty variable as one that is not set", () => 
 });
 
 const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
-  [{ SELVAGE_MODEL: "gpt" }, /SELVAGE_MODEL is "gpt", wanted scripted, openai:NAME or anthropic:NAME/],
+  [
+    { SELVAGE_MODEL: "gpt" },
+    /SELVAGE_MODEL is "gpt", wanted scripted, openai:NAME, responses:NAME or anthropic:NAME/,
+  ],
   [
     { SELVAGE_MODEL: "openai:x" },
     /OPENAI_API_KEY is not set, wanted an API key, as SELVAGE_MODEL is openai:x/,
@@ -62,6 +65,24 @@ Deno.test("parseConfig() reads how long unused sessions are kept, in millisecond
     throws(() => parseConfig({ SELVAGE_RETENTION: bad }), {
       code: "bad_config",
       message: /SELVAGE_RETENTION is/,
+    });
+  }
+});
+
+Deno.test("parseConfig() takes a model with fallbacks, and wants the key of each", () => {
+  const model = "responses:gpt-5,anthropic:claude-sonnet-4-5";
+  const keys = { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k" };
+  equal(parseConfig({ SELVAGE_MODEL: model, ...keys }).SELVAGE_MODEL, model);
+  throws(() => parseConfig({ SELVAGE_MODEL: model, OPENAI_API_KEY: "k" }), {
+    message: /ANTHROPIC_API_KEY is not set/,
+  });
+  throws(() => parseConfig({ SELVAGE_MODEL: model, ANTHROPIC_API_KEY: "k" }), {
+    message: /OPENAI_API_KEY is not set/,
+  });
+  for (const bad of ["gpt-5", "openai:", "openai:a,", "openai:a,scripted", "openai:a, openai:b"]) {
+    throws(() => parseConfig({ SELVAGE_MODEL: bad, ...keys }), {
+      code: "bad_config",
+      message: /SELVAGE_MODEL is/,
     });
   }
 });
