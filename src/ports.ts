@@ -65,7 +65,7 @@ export type ModelEvent =
   };
 
 /** Which rules a provider lays on a transcript. */
-export type Dialect = "openai-chat" | "anthropic" | "scripted";
+export type Dialect = "openai-chat" | "openai-responses" | "anthropic" | "ai-sdk" | "scripted";
 
 /** A language model. */
 export interface Model {

@@ -4,17 +4,15 @@
  * What the provider must get back as it came (signatures, the blocks of tools that it ran itself) is kept in
  * `providerOptions.anthropic`; `_blocks_anthropic.ts` is the way back.
  */
-import { mergeUsage } from "../tokens/usage.ts";
 import type { AssistantMessage, ToolResultPart } from "../core/message.ts";
-import type { SelvageError } from "../core/errors.ts";
-import type { ModelEvent } from "../ports.ts";
-import { anthropicStreamError, badMessages } from "./_anthropic_errors.ts";
-import { type ErrorContext, isObject } from "./_openai_errors.ts";
+import { mergeUsage } from "../tokens/usage.ts";
+import { anthropicStreamError } from "./_anthropic_errors.ts";
+import { Assembler } from "./_assembler.ts";
+import { badResponse, type ErrorContext } from "./_errors.ts";
+import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
 
 /** A part of an assistant message. */
 export type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A content block while its deltas come in. */
 interface OpenBlock {
@@ -29,26 +27,14 @@ interface OpenBlock {
   readonly call: number;
 }
 
-type Delta =
-  | { type: "text.delta"; text: string }
-  | { type: "reasoning.delta"; text: string }
-  | { type: "tool.input.delta"; call: number; name: string; delta: string };
-
-/** Takes events in, gives our events out. Never throws while they come in: see {@link MessageAssembler.failure}. */
-export class MessageAssembler {
-  /** What went wrong, once it did. What came before it is still in {@link MessageAssembler.drain}. */
-  failure: SelvageError | undefined;
-  /** True once the stream's own end mark was seen. */
-  done = false;
+/** Puts a message together from its events. */
+export class MessageAssembler extends Assembler {
   /** Why the provider ended the message, empty before it said so. */
   stopReason = "";
   /** What the provider billed, in its own form. */
   usage: Fields = {};
 
-  readonly #context: ErrorContext;
   readonly #firstCall: number;
-  #events: Delta[] = [];
-  #begun = false;
   #calls = 0;
   readonly #blocks: OpenBlock[] = [];
   readonly #byIndex = new Map<number, OpenBlock>();
@@ -58,17 +44,12 @@ export class MessageAssembler {
    * @param options Calls that earlier parts of the same answer have made.
    */
   constructor(context: ErrorContext, options: { readonly calls?: number } = {}) {
-    this.#context = context;
+    super(context);
     this.#firstCall = options.calls ?? 0;
   }
 
-  /** True once the answer has given an event. */
-  get begun(): boolean {
-    return this.#begun;
-  }
-
   /** True once the message has ended and the provider has said why. */
-  get complete(): boolean {
+  override get complete(): boolean {
     return this.done && this.stopReason !== "";
   }
 
@@ -77,50 +58,17 @@ export class MessageAssembler {
     return this.#calls;
   }
 
-  /**
-   * Takes the data of one event in.
-   *
-   * @param data The event's data.
-   * @param options The event's name, and whether the stream ended inside it: half an event is then dropped, not
-   * garbage.
-   */
-  accept(data: string, options: { readonly event?: string | undefined; readonly cut?: boolean } = {}): void {
-    if (this.failure !== undefined || this.done || data.trim() === "") return;
-    let frame: unknown;
-    try {
-      frame = JSON.parse(data);
-    } catch {
-      // The parser's own error quotes the data, secrets included: `badMessages` quotes it without.
-      if (!options.cut) {
-        this.failure = badMessages("a frame that is no JSON", { ...this.#context, body: data });
-      }
-      return;
-    }
-    if (!isObject(frame)) {
-      this.failure = badMessages("a frame that is no JSON object", { ...this.#context, body: data });
-      return;
-    }
-    // Proxies also pass errors on in the form of other protocols, without a type.
-    if (frame.type === "error" || options.event === "error" || isObject(frame.error)) {
-      this.failure = anthropicStreamError(frame, { ...this.#context, begun: this.#begun });
-      return;
-    }
-    this.#take(frame);
-  }
-
-  /** The events since the last call. Neighbours of one kind are one event. */
-  drain(): readonly ModelEvent[] {
-    const events = this.#events;
-    if (events.length > 0) this.#events = [];
-    return events;
-  }
-
   /** The message so far. */
   parts(): readonly AssistantPart[] {
     return this.#blocks.flatMap((block) => this.#part(block) ?? []);
   }
 
-  #take(frame: Fields): void {
+  protected override take(frame: Fields, event: string): void {
+    // Proxies also pass errors on in the form of other protocols, without a type.
+    if (frame.type === "error" || event === "error" || isObject(frame.error)) {
+      this.failure = anthropicStreamError(frame, { ...this.context, begun: this.begun });
+      return;
+    }
     const { delta } = frame;
     switch (frame.type) {
       case "message_start":
@@ -159,7 +107,7 @@ export class MessageAssembler {
       this.#append(block, start.thinking);
     } else if (kind === "call") {
       if (textOf(start.name) === "") {
-        this.failure = badMessages("a tool call without a name", this.#context);
+        this.failure = badResponse("a tool call without a name", this.context);
       } else {
         // Empty or not: it tells that the call has begun. Some servers send the arguments whole, with the start.
         const whole = wholeInput(start);
@@ -195,7 +143,7 @@ export class MessageAssembler {
   #takeInput(text: string, index: unknown): void {
     const block = this.#at(index);
     if (block?.kind !== "call" && block?.kind !== "provider-call") {
-      this.failure = badMessages("arguments without their tool call", this.#context);
+      this.failure = badResponse("arguments without their tool call", this.context);
     } else if (text !== "") {
       block.text += text;
       if (block.kind === "call") this.#pushInput(block, text);
@@ -216,24 +164,11 @@ export class MessageAssembler {
   #append(block: OpenBlock, text: unknown): void {
     if (typeof text !== "string" || text === "") return;
     block.text += text;
-    this.#push({ type: block.kind === "text" ? "text.delta" : "reasoning.delta", text });
+    this.push({ type: block.kind === "text" ? "text.delta" : "reasoning.delta", text });
   }
 
   #pushInput({ call, start }: OpenBlock, delta: string): void {
-    this.#push({ type: "tool.input.delta", call, name: textOf(start.name), delta });
-  }
-
-  #push(delta: Delta): void {
-    this.#begun = true;
-    const last = this.#events.at(-1);
-    if (last === undefined || last.type !== delta.type) {
-      this.#events.push(delta);
-    } else if (last.type === "tool.input.delta" && delta.type === "tool.input.delta") {
-      if (last.call === delta.call) last.delta += delta.delta;
-      else this.#events.push(delta);
-    } else if (last.type !== "tool.input.delta" && delta.type !== "tool.input.delta") {
-      last.text += delta.text;
-    }
+    this.push({ type: "tool.input.delta", call, name: textOf(start.name), delta });
   }
 
   #part(block: OpenBlock): AssistantPart | null {
@@ -305,24 +240,13 @@ function kindOf({ type }: Fields): OpenBlock["kind"] {
   return typeof type === "string" && type.endsWith("_tool_use") ? "provider-call" : "whole";
 }
 
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
 /** Arguments that came with the start of a call, undefined where they are yet to come. */
 function wholeInput({ input }: Fields): Fields | undefined {
   return isObject(input) && Object.keys(input).length > 0 ? input : undefined;
 }
 
 function parseInput({ start, text }: OpenBlock): unknown {
-  if (text.trim() === "") return wholeInput(start) ?? {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // Kept as text below: the loop answers such a call with an error that the model can read.
-  }
-  return { unparsed_arguments: text };
+  return text.trim() === "" ? wholeInput(start) ?? {} : parseArguments(text);
 }
 
 /** What a provider's tool answered, for people and for other models: without what only the provider can read. */

@@ -1,29 +1,12 @@
 /** Parts of canonical messages as content blocks of the Messages protocol. Private to the adapters. */
 import type { AssistantMessage, FilePart, TextPart, ToolOutput, ToolResultPart } from "../core/message.ts";
 import type { AssistantPart } from "./_assemble_anthropic.ts";
-import { isObject } from "./_openai_errors.ts";
+import { base64Of, describeFile, imageType, isRemote } from "./_files.ts";
+import { isObject } from "./_json.ts";
+import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
 /** A content block. */
 export type Block = Readonly<Record<string, unknown>>;
-
-/** What a tool result says where there is no output: a text without a character is refused. */
-export const NO_OUTPUT = "(no output)";
-
-/** What an assistant message says where nothing is left of it that can be sent. */
-export const NO_ANSWER = "(no answer)";
-
-/** What a user message says where nothing is left of it that can be sent. */
-export const NO_TEXT = "(no text)";
-
-// The first characters of base64 tell an image's true type; one that is not the named type is refused.
-const IMAGE_STARTS: readonly (readonly [start: string, mediaType: string])[] = [
-  ["iVBORw0KGgo", "image/png"],
-  ["/9j/", "image/jpeg"],
-  ["R0lGOD", "image/gif"],
-  ["UklGR", "image/webp"],
-];
-
-const IMAGE_TYPES = new Set(IMAGE_STARTS.map(([, mediaType]) => mediaType));
 
 /** Blocks of an assistant message, and of the user message behind it. */
 export interface AssistantBlocks {
@@ -42,10 +25,6 @@ export function isThinking({ type }: Block): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-function isBlank(text: string): boolean {
-  return text.trim() === "";
-}
-
 /** Blocks of what a user said. */
 export function userBlocks(content: string | readonly (TextPart | FilePart)[]): readonly Block[] {
   const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
@@ -61,17 +40,17 @@ function contentBlock(part: TextPart | FilePart): readonly Block[] {
 function fileBlock(part: FilePart): Block {
   const { data, mediaType } = part;
   const title = part.filename === undefined ? {} : { title: part.filename };
-  if (/^https?:/i.test(data)) {
+  if (isRemote(part)) {
     const source = { type: "url", url: data };
     if (mediaType.startsWith("image/")) return { type: "image", source };
     return mediaType === "application/pdf"
       ? { type: "document", source, ...title }
       : textBlock(describeFile(part));
   }
-  const base64 = data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data;
+  const base64 = base64Of(part);
   if (mediaType.startsWith("image/")) {
-    const found = IMAGE_STARTS.find(([start]) => base64.startsWith(start))?.[1] ?? mediaType;
-    if (!IMAGE_TYPES.has(found)) return textBlock(describeFile(part));
+    const found = imageType(part);
+    if (found === null) return textBlock(describeFile(part));
     return { type: "image", source: { type: "base64", media_type: found, data: base64 } };
   }
   if (mediaType === "application/pdf") {
@@ -90,12 +69,6 @@ function decodeText(base64: string): string | null {
     // Neither base64 nor text: it is described instead.
     return null;
   }
-}
-
-function describeFile({ data, filename, mediaType }: FilePart): string {
-  const name = filename === undefined ? "" : `${filename}, `;
-  const place = /^https?:/i.test(data) ? data : `${data.length} characters of data, not shown`;
-  return `[file: ${name}${mediaType}, ${place}]`;
 }
 
 /** The block of a tool's result. */

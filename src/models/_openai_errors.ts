@@ -1,151 +1,14 @@
-/** What an OpenAI-compatible server says went wrong, as one of our errors. Private to the adapters. */
-import { SelvageError } from "../core/errors.ts";
-
-/** What every error of one adapter shares. */
-export interface ErrorContext {
-  /** Starts every message, for example `Cannot get an answer from gpt-5`. */
-  readonly action: string;
-  /** Never shown, wherever an upstream repeats it. */
-  readonly secret?: string;
-}
-
-/** The parts of an error body that servers agree on. */
-interface UpstreamError {
-  readonly message: string;
-  readonly code: string;
-  readonly type: string;
-  /** The window in tokens, where the body has a field for it. */
-  readonly window?: number;
-}
-
-/** The most characters of an upstream's own words that an error carries. */
-const MAX_UPSTREAM_CHARS = 300;
-
-// OpenAI, vLLM, llama.cpp, xAI, Gemini, Mistral and the proxies in front of them word one fact in these ways.
-const TOO_LONG = new RegExp(
-  [
-    "maximum (?:context|prompt) length",
-    "exceeds? (?:the |this model's )?(?:available )?context",
-    "context (?:length|window|size)(?: is| was)? exceed",
-    "input tokens exceed",
-    "input token count.*exceeds the maximum",
-    "prompt is too long",
-    "input is too long for",
-    "reduce the length of the (?:messages|prompt|input)",
-  ].join("|"),
-  "i",
-);
-
-const WINDOW = new RegExp(
-  "(?:maximum (?:context|prompt) length(?: is| of|:)?|context (?:length|window|size)(?: is| of)?|" +
-    "configured limit of|tokens allowed)\\s*\\(?(\\d[\\d,_]*)|(\\d[\\d,_]*)(?: tokens)? maximum context length",
-  "i",
-);
-
-/** Says whether a value is an object with string keys. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not every proxy speaks JSON: the text itself is then the message.
-    return text;
-  }
-}
-
-function asText(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : JSON.stringify(value);
-}
-
-function readError(body: unknown): UpstreamError {
-  const outer = Array.isArray(body) ? body[0] : body;
-  if (!isObject(outer)) return { message: asText(outer), code: "", type: "" };
-  const inner = isObject(outer.error) ? outer.error : outer;
-  const message = inner.message ?? outer.detail ?? outer.error ?? outer.message;
-  const base = { message: asText(message ?? outer), code: asText(inner.code), type: asText(inner.type) };
-  return typeof inner.n_ctx === "number" ? { ...base, window: inner.n_ctx } : base;
-}
-
-function upstreamFields(error: UpstreamError, secret: string | undefined): { upstream?: string } {
-  // The secret goes first: a cut through its middle would leave half of it standing.
-  const clean = secret === undefined || secret === ""
-    ? error.message
-    : error.message.replaceAll(secret, "[key]");
-  return clean === "" ? {} : { upstream: clean.slice(0, MAX_UPSTREAM_CHARS) };
-}
-
-function isTooLong(error: UpstreamError): boolean {
-  return /context_length_exceeded|exceed_context_size/.test(`${error.code} ${error.type}`) ||
-    TOO_LONG.test(error.message);
-}
-
-function tooLong(error: UpstreamError, context: ErrorContext): SelvageError {
-  const match = WINDOW.exec(error.message);
-  const named = error.window ?? Number((match?.[1] ?? match?.[2] ?? "").replace(/[,_]/g, ""));
-  const window = Number.isSafeInteger(named) && named > 0 ? named : undefined;
-  const wanted = window === undefined ? "one that fits the model's window" : `at most ${window} tokens`;
-  return new SelvageError(
-    "context_length_exceeded",
-    `${context.action}: found a request that is too long, wanted ${wanted}`,
-    {
-      fields: {
-        retryable: false,
-        ...(window === undefined ? {} : { window }),
-        ...upstreamFields(error, context.secret),
-      },
-    },
-  );
-}
-
-function codeOfStatus(status: number): string {
-  if (status === 401 || status === 403) return "model_auth";
-  if (status === 404) return "model_not_found";
-  if (status === 429) return "model_rate_limited";
-  if (status >= 500) return "model_unavailable";
-  return status >= 400 ? "model_refused" : "model_bad_response";
-}
-
-/**
- * The error for an HTTP response that is not a success.
- *
- * @param status The HTTP status.
- * @param body The start of the body, as text.
- * @param context What the message starts with and what it never shows; `retryAfterMs` where the headers named it.
- */
-export function refusal(
-  status: number,
-  body: string,
-  context: ErrorContext & { readonly retryAfterMs?: number | undefined },
-): SelvageError {
-  const error = readError(parseJson(body));
-  if ((status === 400 || status === 413 || status === 422) && isTooLong(error)) {
-    return tooLong(error, context);
-  }
-  const code = codeOfStatus(status);
-  // A used-up quota answers 429 as well, and does not come back in seconds.
-  const retryable = code === "model_unavailable" ||
-    (code === "model_rate_limited" && error.code !== "insufficient_quota");
-  return new SelvageError(code, `${context.action}: found HTTP status ${status}, wanted 200`, {
-    fields: {
-      status,
-      retryable,
-      ...(context.retryAfterMs === undefined ? {} : { retryAfterMs: context.retryAfterMs }),
-      ...upstreamFields(error, context.secret),
-    },
-  });
-}
+/** Errors inside the streams of OpenAI's two protocols, as ours. Private to the adapters. */
+import type { SelvageError } from "../core/errors.ts";
+import { type ErrorContext, isTooLong, readError, streamFailure, tooLong } from "./_errors.ts";
 
 /**
  * The error for an error frame inside a stream.
  *
  * @param frame The frame's parsed data.
- * @param context As in {@link refusal}; `begun` once a part of the answer has been passed on.
+ * @param context As in `refusal()`; `begun` once a part of the answer has been passed on.
  */
-export function streamError(
+export function chatStreamError(
   frame: unknown,
   context: ErrorContext & { readonly begun: boolean },
 ): SelvageError {
@@ -155,32 +18,47 @@ export function streamError(
   if (!context.begun && isTooLong(error)) return tooLong(error, context);
   const status = Number(error.code);
   const refused = status >= 400 && status < 500 && status !== 429;
-  return new SelvageError(
-    "model_stream_error",
-    `${context.action}: found an error in the stream, wanted the rest of the answer`,
-    {
-      fields: {
-        retryable: !refused && !error.type.includes("invalid_request"),
-        ...upstreamFields(error, context.secret),
-      },
-    },
-  );
+  return streamFailure(error, {
+    ...context,
+    retryable: !refused && !error.type.includes("invalid_request"),
+  });
 }
 
-/** The error for bytes that are no part of the protocol. `found` completes "found …". */
-export function badResponse(
-  found: string,
-  context: ErrorContext & { readonly body?: string; readonly cause?: unknown },
+// "Please try again in 1.898s", "in 20ms": the stream has no header to say it in.
+const TRY_AGAIN = /try again in (\d+(?:\.\d+)?)(ms|s)\b/i;
+
+/**
+ * The error for what a Responses service says in its stream: the `error` event, or the error of a failed response.
+ *
+ * The service opens its streams before it looks at the request. So it says here, before the first delta, what others
+ * say by their status, and it gets the same codes.
+ *
+ * @param frame The event's parsed data, or `{ error }` of a failed response.
+ * @param context As in `refusal()`; `begun` once a part of the answer has been passed on.
+ */
+export function responsesStreamError(
+  frame: unknown,
+  context: ErrorContext & { readonly begun: boolean },
 ): SelvageError {
-  const upstream = context.body === undefined
-    ? {}
-    : upstreamFields(readError(parseJson(context.body)), context.secret);
-  return new SelvageError(
-    "model_bad_response",
-    `${context.action}: found ${found}, wanted a stream of chat completion chunks`,
-    {
-      ...(context.cause === undefined ? {} : { cause: context.cause }),
-      fields: { retryable: false, ...upstream },
-    },
-  );
+  const error = readError(frame);
+  const { begun } = context;
+  if (!begun && isTooLong(error)) return tooLong(error, context);
+  const kind = `${error.code} ${error.type}`;
+  const status = Number(error.code);
+  const isFinal = /invalid|not_found|quota|policy|unsupported/.test(kind) ||
+    status >= 400 && status < 500 && status !== 429;
+  if (isFinal) {
+    return streamFailure(error, {
+      ...context,
+      ...(begun ? {} : { code: "model_refused" }),
+      retryable: false,
+    });
+  }
+  if (begun) return streamFailure(error, { ...context, retryable: true });
+  const isLimited = /rate_limit|slow_down/.test(kind) || status === 429;
+  const isDown = /server_error|overloaded|unavailable|timeout/.test(kind) || status >= 500;
+  const code = isLimited ? "model_rate_limited" : isDown ? "model_unavailable" : "model_stream_error";
+  const [, amount, unit] = TRY_AGAIN.exec(error.message) ?? [];
+  const retryAfterMs = amount === undefined ? undefined : Number(amount) * (unit === "ms" ? 1 : 1_000);
+  return streamFailure(error, { ...context, code, retryable: true, retryAfterMs });
 }

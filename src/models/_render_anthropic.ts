@@ -12,11 +12,12 @@ import {
   assistantBlocks,
   type Block,
   isThinking,
-  NO_TEXT,
   resultBlock,
   textBlock,
   userBlocks,
 } from "./_blocks_anthropic.ts";
+import { COMMA, concat, encodeItems, encodeText } from "./_bytes.ts";
+import { NO_TEXT } from "./_texts.ts";
 
 /** What the body holds beside the request. */
 export interface MessagesBodyOptions {
@@ -65,16 +66,14 @@ interface Group {
   readonly startsWithThinking: boolean;
 }
 
-const encoder = new TextEncoder();
 const NOTHING = new Uint8Array();
-const COMMA = encoder.encode(",");
 const START = {
-  user: encoder.encode('{"role":"user","content":['),
-  assistant: encoder.encode('{"role":"assistant","content":['),
+  user: encodeText('{"role":"user","content":['),
+  assistant: encodeText('{"role":"assistant","content":['),
 };
-const END = encoder.encode("]}");
+const END = encodeText("]}");
 const MARK = { cache_control: { type: "ephemeral" } } as const;
-const MARK_END = encoder.encode(`,${JSON.stringify(MARK).slice(1)}`);
+const MARK_END = encodeText(`,${JSON.stringify(MARK).slice(1)}`);
 
 // Messages are values: one that was sent is never edited, so that its bytes stay true for as long as it lives.
 const encoded = new WeakMap<Message, Encoded>();
@@ -94,7 +93,7 @@ export function encodeMessagesBody(request: ModelRequest, options: MessagesBodyO
     ...toolsOf(request.tools, options),
     ...systemOf(request, options.cache),
   });
-  const pieces = [encoder.encode(`${head.slice(0, -1)},"messages":[`)];
+  const pieces = [encodeText(`${head.slice(0, -1)},"messages":[`)];
   const marked = options.cache ? lastUserGroups(groups) : [];
   for (const [index, group] of groups.entries()) {
     if (index > 0) pieces.push(COMMA);
@@ -117,7 +116,7 @@ function encodeMessage(message: Message): Encoded {
 }
 
 function encodeUser(blocks: readonly Block[], { isResults }: { readonly isResults: boolean }): Encoded {
-  const bytes = encodeBlocks(blocks);
+  const bytes = encodeItems(blocks);
   return { role: "user", bytes, isResults, results: NOTHING, startsWithThinking: false, hasThinking: false };
 }
 
@@ -126,16 +125,12 @@ function encodeAssistant(content: Parameters<typeof assistantBlocks>[0], isPause
   const [first] = blocks;
   return {
     role: "assistant",
-    bytes: encodeBlocks(blocks),
+    bytes: encodeItems(blocks),
     isResults: false,
-    results: encodeBlocks(results),
+    results: encodeItems(results),
     startsWithThinking: first !== undefined && isThinking(first),
     hasThinking: blocks.some(isThinking),
   };
-}
-
-function encodeBlocks(blocks: readonly Block[]): Uint8Array {
-  return encoder.encode(blocks.map((block) => JSON.stringify(block)).join(","));
 }
 
 /** Makes roles alternate, the user first, each result directly behind its call. */
@@ -154,7 +149,7 @@ function groupMessages(messages: readonly Encoded[]): readonly Group[] {
     if (owed.length > 0) groupOf("user").results.push(...owed);
     owed = [];
   };
-  if (messages[0]?.role !== "user") groupOf("user").rest.push(encodeBlocks([textBlock(NO_TEXT)]));
+  if (messages[0]?.role !== "user") groupOf("user").rest.push(encodeItems([textBlock(NO_TEXT)]));
   for (const { role, bytes, isResults, results, startsWithThinking } of messages) {
     if (bytes.length === 0) continue;
     if (role === "user") settle();
@@ -238,14 +233,4 @@ function pushGroup(pieces: Uint8Array[], group: Group, { isMarked }: { readonly 
     else pieces.push(piece);
   }
   pieces.push(END);
-}
-
-function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }

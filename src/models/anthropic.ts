@@ -3,43 +3,20 @@
  *
  * @module
  */
-import type { SelvageError } from "../core/errors.ts";
-import { systemClock } from "../loop/clock.ts";
-import type { Clock, FinishReason, Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
-import { modelFacts } from "../tokens/models.ts";
+import type { FinishReason, Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { anthropicUsage } from "../tokens/usage.ts";
-import { noRoom } from "./_anthropic_errors.ts";
+import { anthropicRefusal, noRoom } from "./_anthropic_errors.ts";
 import { type AssistantPart, MessageAssembler } from "./_assemble_anthropic.ts";
-import { connect, type Connection } from "./_http.ts";
-import type { ErrorContext } from "./_openai_errors.ts";
-import { readMessage, requireMessages } from "./_read_anthropic.ts";
+import { exchange } from "./_exchange.ts";
 import { BINDING_BETA, encodeMessagesBody, MIN_THINKING_TOKENS } from "./_render_anthropic.ts";
-import { isRetried, retryDelay } from "./_retry.ts";
+import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
 
 /** Settings of {@link anthropic}. */
-export interface AnthropicOptions {
-  /** The model's name at the provider. */
-  readonly model: string;
+export interface AnthropicOptions extends HostedModelOptions {
   /** Sent as `x-api-key`. */
   readonly apiKey?: string;
   /** With or without `/v1` at its end; its query is kept. Default `https://api.anthropic.com`. */
   readonly baseURL?: string;
-  /** Tokens of request and answer together that the model can hold; default by name, 32,000 for unknown ones. */
-  readonly window?: number;
-  /** The most tokens of one answer, thinking included; default by name, 4,000 for unknown ones. */
-  readonly maxOutput?: number;
-  /** Further request headers, `anthropic-beta` for example; they win over the adapter's own. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Used in place of the global `fetch`. */
-  readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds of silence after which an answer counts as stalled; default 60,000. */
-  readonly stallMs?: number;
-  /** Time for stalls and retries; default the real one. */
-  readonly clock?: Clock;
-  /** How often a request is sent again before anything of its answer was seen; default 2. */
-  readonly maxRetries?: number;
-  /** Billed tokens for one `o200k_base` token of text, until bills teach better; default by name. */
-  readonly tokenFactor?: number;
   /**
    * Lets the model think before it answers: in at most `budgetTokens` (from 1,024 on), or as much as it finds
    * right where none are named. Models that take no budget any more never get one. Default: as the model does it.
@@ -55,8 +32,6 @@ export interface AnthropicOptions {
    */
   readonly providerTools?: readonly Readonly<Record<string, unknown>>[];
 }
-
-const DEFAULT_BASE_URL = "https://api.anthropic.com";
 
 /** How often an answer that the provider has paused is asked to go on. */
 const MAX_PAUSES = 5;
@@ -99,22 +74,13 @@ interface Answer {
  * ```
  */
 export function anthropic(options: AnthropicOptions): Model {
-  const { model, apiKey, clock = systemClock, maxRetries = 2, cache = true, providerTools = [] } = options;
-  const facts = modelFacts(model);
-  const window = positive("window", options.window ?? facts.window);
-  const maxOutput = positive("maxOutput", options.maxOutput ?? facts.maxOutput);
-  const tokenFactor = positive("tokenFactor", options.tokenFactor ?? facts.factor);
-  const stallMs = positive("stallMs", options.stallMs ?? 60_000);
+  const { model, cache = true, providerTools = [] } = options;
   const thinking = thinkingOf(options);
-  const url = endpoint(options.baseURL ?? DEFAULT_BASE_URL);
-  const headers = requestHeaders(options);
-  const bindingHeaders = new Headers(headers);
+  const hosted = readHosted(options, protocolOf(options));
+  const { context, facts, maxOutput, tokenFactor, window } = hosted;
+  const bindingHeaders = new Headers(hosted.headers);
   bindingHeaders.append("anthropic-beta", BINDING_BETA);
   const isBound = facts.thinking === "bound";
-  const context: ErrorContext = {
-    action: `Cannot get an answer from ${model}`,
-    ...(apiKey === undefined ? {} : { secret: apiKey }),
-  };
 
   /** Sends one request until its answer is complete. */
   async function* ask(
@@ -130,42 +96,15 @@ export function anthropic(options: AnthropicOptions): Model {
       paused: before.parts,
       ...(thinking === undefined ? {} : { thinking }),
     });
-    // Looked up late: an embedder may replace the global one after the model was made.
-    const fetch = options.fetch ?? globalThis.fetch;
-    for (let attempt = 0;; attempt++) {
-      let connection: Connection | undefined;
-      let begun = false;
-      let failure: SelvageError;
-      try {
-        connection = await connect(url, {
-          fetch,
-          headers: body.isBinding ? bindingHeaders : headers,
-          body: body.bytes,
-          clock,
-          stallMs,
-          signal,
-          redirect: "manual",
-          action: context.action,
-        });
-        await requireMessages(connection, { ...context, now: clock.now() });
-        const answer = new MessageAssembler(context, { calls: before.calls });
-        for await (const events of readMessage(connection, answer, context)) {
-          for (const event of events) {
-            begun = true;
-            yield event;
-          }
-        }
-        signal.throwIfAborted();
-        return join(before, answer);
-      } catch (error) {
-        if (begun || attempt >= maxRetries || !isRetried(error)) throw error;
-        failure = error;
-      } finally {
-        // Also where the consumer leaves early: the provider then stops writing, and billing.
-        connection?.close();
-      }
-      await clock.sleep(retryDelay(failure, attempt), signal);
-    }
+    const answer = yield* exchange(hosted, {
+      body: body.bytes,
+      signal,
+      redirect: "manual",
+      refuse: anthropicRefusal,
+      assemble: () => new MessageAssembler(context, { calls: before.calls }),
+      ...(body.isBinding ? { headers: bindingHeaders } : {}),
+    });
+    return join(before, answer);
   }
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
@@ -232,33 +171,11 @@ function thinkingOf({ thinking }: AnthropicOptions): number | "adaptive" | undef
   );
 }
 
-function positive(name: string, value: number): number {
-  if (value > 0) return value;
-  throw new RangeError(`Cannot make the model: found ${name} ${value}, wanted a positive number`);
-}
-
-function endpoint(baseURL: string): URL {
-  if (!URL.canParse(baseURL)) {
-    throw new TypeError(
-      "Cannot make the model: found a baseURL that is no URL, wanted one like " + DEFAULT_BASE_URL,
-    );
-  }
-  const url = new URL(baseURL);
-  url.pathname = `${url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "")}/v1/messages`;
-  return url;
-}
-
-function requestHeaders(options: AnthropicOptions): Headers {
-  const headers = new Headers({ accept: "text/event-stream", "content-type": "application/json" });
-  try {
-    headers.set("anthropic-version", options.version ?? "2023-06-01");
-    if (options.apiKey !== undefined) headers.set("x-api-key", options.apiKey);
-    for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
-  } catch {
-    // The original error quotes the value, which may be the key.
-    throw new TypeError(
-      "Cannot make the model: found an API key or a header that HTTP cannot carry, wanted printable ASCII",
-    );
-  }
-  return headers;
+function protocolOf({ apiKey, version = "2023-06-01" }: AnthropicOptions): Protocol {
+  return {
+    baseURL: "https://api.anthropic.com",
+    path: (base) => `${base.replace(/\/v1$/, "")}/v1/messages`,
+    headers: { "anthropic-version": version, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) },
+    wanted: { stream: "a stream of message events", ending: "a stop_reason and message_stop" },
+  };
 }

@@ -1,12 +1,18 @@
-/** A Messages response read to its end. Private to the adapters. */
+/** An event stream read to its end. Private to the adapters. */
 import { createParser } from "eventsource-parser";
 import { SelvageError } from "../core/errors.ts";
 import type { ModelEvent } from "../ports.ts";
-import { anthropicRefusal, badMessages, streamCut } from "./_anthropic_errors.ts";
-import type { MessageAssembler } from "./_assemble_anthropic.ts";
+import type { Assembler } from "./_assembler.ts";
+import { badResponse, type ErrorContext, streamCut } from "./_errors.ts";
 import type { Connection } from "./_http.ts";
-import type { ErrorContext } from "./_openai_errors.ts";
 import { parseRetryAfter } from "./_retry.ts";
+
+/** Makes an error of a response that is not a success. */
+export type Refuse = (
+  status: number,
+  body: string,
+  context: ErrorContext & { readonly retryAfterMs?: number | undefined },
+) => SelvageError;
 
 /** The most bytes of an error body that are read. */
 const MAX_ERROR_BYTES = 64 * 1_024;
@@ -15,9 +21,9 @@ const MAX_ERROR_BYTES = 64 * 1_024;
 const MAX_FRAME_CHARS = 16 * 1_024 * 1_024;
 
 /** Throws unless the response can be an event stream. */
-export async function requireMessages(
+export async function requireStream(
   connection: Connection,
-  context: ErrorContext & { readonly now: number },
+  { context, now, refuse }: { readonly context: ErrorContext; readonly now: number; readonly refuse: Refuse },
 ): Promise<void> {
   const { headers, status } = connection;
   const mediaType = (headers.get("content-type") ?? "").split(";")[0]?.trim().slice(0, 60) ?? "";
@@ -31,20 +37,19 @@ export async function requireMessages(
     // Of a refusal the status says enough; the rest of its body may be lost. An abort is no SelvageError.
     if (!(error instanceof SelvageError)) throw error;
   }
-  if (!isRefused) throw badMessages(`a body of type ${mediaType}`, { ...context, body });
-  const retryAfterMs = parseRetryAfter(headers.get("retry-after"), context.now);
-  throw anthropicRefusal(status, body, { ...context, retryAfterMs });
+  if (!isRefused) throw badResponse(`a body of type ${mediaType}`, { ...context, body });
+  throw refuse(status, body, { ...context, retryAfterMs: parseRetryAfter(headers.get("retry-after"), now) });
 }
 
 /**
  * Yields the events of each network read.
  *
- * @returns When the message is complete.
- * @throws What the provider said instead; `model_stream_cut` when the stream ends before the message does.
+ * @returns When the answer is complete.
+ * @throws What the provider said instead; `model_stream_cut` when the stream ends before the answer does.
  */
-export async function* readMessage(
+export async function* readStream(
   connection: Connection,
-  answer: MessageAssembler,
+  answer: Assembler,
   context: ErrorContext,
 ): AsyncGenerator<readonly ModelEvent[], void> {
   const decoder = new TextDecoder();
@@ -62,34 +67,36 @@ export async function* readMessage(
     },
     onError: ({ type }) => {
       // Unknown fields are to be ignored, says the standard of event streams.
-      if (type === "max-buffer-size-exceeded") answer.failure ??= badMessages("a frame without end", context);
+      if (type === "max-buffer-size-exceeded") answer.failure ??= badResponse("a frame without end", context);
     },
   });
   while (!answer.done && !cut) {
     const bytes = await readOn(connection, answer, context);
     received += bytes?.length ?? 0;
     cut = bytes === null;
-    // Not every proxy ends the last frame: the blank line in its place costs nothing.
+    // Not every server ends its last frame: the blank line in its place costs nothing.
     parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
     const events = answer.drain();
     if (events.length > 0) yield events;
     if (answer.failure !== undefined) throw answer.failure;
   }
   if (answer.complete) return;
-  if (received > 0 && !isStream) throw badMessages("a body that is no event stream", context);
+  if (received > 0 && !isStream) throw badResponse("a body that is no event stream", context);
   throw streamCut(context);
 }
 
 /** Reads on; null at the end. */
 async function readOn(
   connection: Connection,
-  answer: MessageAssembler,
+  answer: Assembler,
   context: ErrorContext,
 ): Promise<Uint8Array | null> {
   try {
     return await connection.read();
   } catch (error) {
-    const isLost = error instanceof SelvageError && error.code === "model_unreachable";
-    throw isLost && answer.begun ? streamCut(context, error.cause) : error;
+    if (!(error instanceof SelvageError)) throw error;
+    // The provider has said that the answer is whole: only the end mark is missing, or the usage.
+    if (answer.complete) return null;
+    throw answer.begun && error.code === "model_unreachable" ? streamCut(context, error.cause) : error;
   }
 }

@@ -3,11 +3,13 @@
  *
  * Servers differ most in how they number and name the fragments of tool calls; see {@link AnswerAssembler}.
  */
-import { openaiUsage } from "../tokens/usage.ts";
 import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
-import type { SelvageError } from "../core/errors.ts";
 import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
-import { badResponse, type ErrorContext, isObject, streamError } from "./_openai_errors.ts";
+import { openaiUsage } from "../tokens/usage.ts";
+import { Assembler, type FrameSource } from "./_assembler.ts";
+import { badResponse } from "./_errors.ts";
+import { type Fields, isObject, parseArguments } from "./_json.ts";
+import { chatStreamError } from "./_openai_errors.ts";
 
 /** A call while its fragments come in. */
 interface OpenCall {
@@ -18,26 +20,11 @@ interface OpenCall {
   position: number;
 }
 
-type Delta =
-  | { type: "text.delta"; text: string }
-  | { type: "reasoning.delta"; text: string }
-  | { type: "tool.input.delta"; call: number; name: string; delta: string };
-
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Reasons by which some servers say, in place of an error, that they gave up. */
 const FAILED = new Set(["error", "abort", "insufficient_system_resource"]);
 
-/** Takes frames in, gives events out. Never throws while frames come in: see {@link AnswerAssembler.failure}. */
-export class AnswerAssembler {
-  /** What went wrong, once it did. What came before it is still in {@link AnswerAssembler.drain}. */
-  failure: SelvageError | undefined;
-  /** True once the stream's own end mark was seen. */
-  done = false;
-
-  readonly #context: ErrorContext;
-  #events: Delta[] = [];
-  #begun = false;
+/** Puts an answer together from chunks. */
+export class AnswerAssembler extends Assembler {
   #text = "";
   #reasoning = "";
   #reason = "";
@@ -47,61 +34,15 @@ export class AnswerAssembler {
   readonly #named: OpenCall[] = [];
   readonly #byIndex = new Map<number, OpenCall>();
 
-  /** @param context What error messages start with and never show. */
-  constructor(context: ErrorContext) {
-    this.#context = context;
-  }
-
-  /** True once the answer has given an event. */
-  get begun(): boolean {
-    return this.#begun;
-  }
-
   /** True once the provider has said why the message ended. */
-  get complete(): boolean {
+  override get complete(): boolean {
     return this.#reason !== "";
   }
 
-  /**
-   * Takes the data of one frame in.
-   *
-   * @param data The frame's data.
-   * @param options The frame's event name, and whether the stream ended inside the frame: half a frame is then
-   * dropped, not garbage.
-   */
-  accept(data: string, options: { readonly event?: string | undefined; readonly cut?: boolean } = {}): void {
-    if (this.failure !== undefined || this.done || data.trim() === "") return;
-    if (data === "[DONE]") {
-      this.done = true;
-      return;
-    }
-    let frame: unknown;
-    try {
-      frame = JSON.parse(data);
-    } catch {
-      // The parser's own error quotes the data, secrets included: `badResponse` quotes it without.
-      if (!options.cut) {
-        this.failure = badResponse("a frame that is no JSON", { ...this.#context, body: data });
-      }
-      return;
-    }
-    if (!isObject(frame)) {
-      this.failure = badResponse("a frame that is no JSON object", { ...this.#context, body: data });
-      return;
-    }
-    const error = frame.error ?? undefined;
-    if (error !== undefined || options.event === "error" || frame.object === "error") {
-      this.failure = streamError(frame, { ...this.#context, begun: this.#begun });
-      return;
-    }
-    this.#takeChunk(frame);
-  }
-
-  /** The events since the last call. Neighbours of one kind are one event. */
-  drain(): readonly ModelEvent[] {
-    const events = this.#events;
-    if (events.length > 0) this.#events = [];
-    return events;
+  /** Takes the data of one frame in, the end mark included. */
+  override accept(data: string, source: FrameSource = {}): void {
+    if (data === "[DONE]") this.done = true;
+    else super.accept(data, source);
   }
 
   /** The terminal event. Only to be called when {@link AnswerAssembler.complete}. */
@@ -122,7 +63,12 @@ export class AnswerAssembler {
     return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
   }
 
-  #takeChunk(chunk: Fields): void {
+  protected override take(chunk: Fields, event: string): void {
+    const error = chunk.error ?? undefined;
+    if (error !== undefined || event === "error" || chunk.object === "error") {
+      this.failure = chatStreamError(chunk, { ...this.context, begun: this.begun });
+      return;
+    }
     if (isObject(chunk.usage)) this.#usage = openaiUsage(chunk.usage) ?? this.#usage;
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(choice)) return;
@@ -130,13 +76,13 @@ export class AnswerAssembler {
     const reason = choice.finish_reason;
     if (typeof reason !== "string" || reason === "") return;
     if (FAILED.has(reason)) {
-      const error = { message: `finish_reason ${reason}` };
-      this.failure = streamError({ error }, { ...this.#context, begun: this.#begun });
+      const failed = { message: `finish_reason ${reason}` };
+      this.failure = chatStreamError({ error: failed }, { ...this.context, begun: this.begun });
       return;
     }
     this.#reason = reason;
     if (this.#calls.some((call) => call.name === "" && (call.id !== "" || call.text !== ""))) {
-      this.failure = badResponse("a tool call without a name", this.#context);
+      this.failure = badResponse("a tool call without a name", this.context);
     }
   }
 
@@ -144,7 +90,7 @@ export class AnswerAssembler {
     const reasoning = delta.reasoning_content ?? delta.reasoning;
     if (typeof reasoning === "string" && reasoning !== "") {
       this.#reasoning += reasoning;
-      this.#push({ type: "reasoning.delta", text: reasoning });
+      this.push({ type: "reasoning.delta", text: reasoning });
     }
     this.#takeText(delta.content);
     this.#takeText(delta.refusal);
@@ -163,7 +109,7 @@ export class AnswerAssembler {
       for (const part of content) if (isObject(part)) this.#takeText(part.text);
     } else if (typeof content === "string" && content !== "") {
       this.#text += content;
-      this.#push({ type: "text.delta", text: content });
+      this.push({ type: "text.delta", text: content });
     }
   }
 
@@ -230,20 +176,7 @@ export class AnswerAssembler {
   }
 
   #pushInput(call: OpenCall, delta: string): void {
-    this.#push({ type: "tool.input.delta", call: call.position, name: call.name, delta });
-  }
-
-  #push(delta: Delta): void {
-    this.#begun = true;
-    const last = this.#events.at(-1);
-    if (last === undefined || last.type !== delta.type) {
-      this.#events.push(delta);
-    } else if (last.type === "tool.input.delta" && delta.type === "tool.input.delta") {
-      if (last.call === delta.call) last.delta += delta.delta;
-      else this.#events.push(delta);
-    } else if (last.type !== "tool.input.delta" && delta.type !== "tool.input.delta") {
-      last.text += delta.text;
-    }
+    this.push({ type: "tool.input.delta", call: call.position, name: call.name, delta });
   }
 }
 
@@ -258,17 +191,6 @@ function isWhole(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function parseArguments(text: string): unknown {
-  if (text.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // Kept as text below: the loop answers such a call with an error that the model can read.
-  }
-  return { unparsed_arguments: text };
 }
 
 function finishReason(reason: string, hasCalls: boolean): FinishReason {

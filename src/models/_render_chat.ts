@@ -13,6 +13,9 @@ import type {
   ToolResultPart,
 } from "../core/message.ts";
 import type { ModelRequest } from "../ports.ts";
+import { encodeItems, joinBody } from "./_bytes.ts";
+import { describeFile, fileUrl, isRemote } from "./_files.ts";
+import { NO_ANSWER, NO_OUTPUT } from "./_texts.ts";
 
 /** What the body holds beside the request. */
 export interface ChatBodyOptions {
@@ -21,52 +24,26 @@ export interface ChatBodyOptions {
   readonly limitName: "max_tokens" | "max_completion_tokens";
 }
 
-/** What a tool message says where the output is empty: several servers refuse empty content. */
-export const NO_OUTPUT = "(no output)";
-
-/** What an assistant message says where nothing that can be sent is left of it. */
-export const NO_TEXT = "(no answer)";
-
-const encoder = new TextEncoder();
-
 // Messages are values: one that was sent is never edited, so that its bytes stay true for as long as it lives.
 const encoded = new WeakMap<Message, Uint8Array>();
 
 /** Makes the bytes of a streaming request. */
 export function encodeChatBody(request: ModelRequest, options: ChatBodyOptions): Uint8Array<ArrayBuffer> {
-  const head = JSON.stringify({
+  const head = {
     model: options.model,
     stream: true,
     stream_options: { include_usage: true },
     [options.limitName]: request.maxOutput,
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(renderTool) }),
-  });
-  const pieces = request.messages.map(encodeMessage).filter((piece) => piece.length > 0);
-  if (request.system !== "") {
-    pieces.unshift(encoder.encode(JSON.stringify({ role: "system", content: request.system })));
-  }
-  return join(encoder.encode(`${head.slice(0, -1)},"messages":[`), pieces, encoder.encode("]}"));
-}
-
-function join(head: Uint8Array, pieces: readonly Uint8Array[], foot: Uint8Array): Uint8Array<ArrayBuffer> {
-  const commas = Math.max(0, pieces.length - 1);
-  const size = pieces.reduce((sum, piece) => sum + piece.length, head.length + foot.length + commas);
-  const body = new Uint8Array(size);
-  body.set(head);
-  let at = head.length;
-  for (const [index, piece] of pieces.entries()) {
-    if (index > 0) body[at++] = 0x2c;
-    body.set(piece, at);
-    at += piece.length;
-  }
-  body.set(foot, at);
-  return body;
+  };
+  const system = request.system === "" ? [] : [encodeItems([{ role: "system", content: request.system }])];
+  return joinBody(head, "messages", { items: [...system, ...request.messages.map(encodeMessage)] });
 }
 
 function encodeMessage(message: Message): Uint8Array {
   const known = encoded.get(message);
   if (known !== undefined) return known;
-  const bytes = encoder.encode(renderMessage(message).map((wire) => JSON.stringify(wire)).join(","));
+  const bytes = encodeItems(renderMessage(message));
   encoded.set(message, bytes);
   return bytes;
 }
@@ -100,25 +77,16 @@ function renderUserContent(content: string | readonly (TextPart | FilePart)[]): 
 }
 
 function renderFile(part: FilePart): unknown {
-  const isRemote = /^https?:/i.test(part.data);
-  const url = isRemote || part.data.startsWith("data:")
-    ? part.data
-    : `data:${part.mediaType};base64,${part.data}`;
+  const url = fileUrl(part);
   if (part.mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } };
   // The protocol takes other files by value only: a link is named instead.
-  if (isRemote) return { type: "text", text: describeFile(part) };
+  if (isRemote(part)) return { type: "text", text: describeFile(part) };
   return { type: "file", file: { filename: part.filename ?? "file", file_data: url } };
-}
-
-function describeFile(part: FilePart): string {
-  const name = part.filename === undefined ? "" : `${part.filename}, `;
-  const place = /^https?:/i.test(part.data) ? part.data : `${part.data.length} characters of data, not shown`;
-  return `[file: ${name}${part.mediaType}, ${place}]`;
 }
 
 function renderAssistant(message: AssistantMessage): readonly unknown[] {
   if (typeof message.content === "string") {
-    return [{ role: "assistant", content: message.content === "" ? NO_TEXT : message.content }];
+    return [{ role: "assistant", content: message.content === "" ? NO_ANSWER : message.content }];
   }
   const texts: string[] = [];
   const calls: unknown[] = [];
@@ -148,7 +116,7 @@ function renderAssistant(message: AssistantMessage): readonly unknown[] {
     }
   }
   const text = texts.join("");
-  if (calls.length === 0) return [{ role: "assistant", content: text === "" ? NO_TEXT : text }, ...results];
+  if (calls.length === 0) return [{ role: "assistant", content: text === "" ? NO_ANSWER : text }, ...results];
   return [{ role: "assistant", content: text === "" ? null : text, tool_calls: calls }, ...results];
 }
 

@@ -1,0 +1,84 @@
+/** What the assemblers of all protocols do alike: take frames in, give events out. Private to the adapters. */
+import type { SelvageError } from "../core/errors.ts";
+import type { ModelEvent } from "../ports.ts";
+import { badResponse, type ErrorContext } from "./_errors.ts";
+import { type Fields, isObject } from "./_json.ts";
+
+/** A piece of an answer that is passed on as it comes. */
+export type Delta =
+  | { type: "text.delta"; text: string }
+  | { type: "reasoning.delta"; text: string }
+  | { type: "tool.input.delta"; call: number; name: string; delta: string };
+
+/** Where a frame comes from. */
+export interface FrameSource {
+  /** The frame's event name. */
+  readonly event?: string | undefined;
+  /** Whether the stream ended inside the frame: half a frame is then dropped, not garbage. */
+  readonly cut?: boolean;
+}
+
+/** Puts one answer together. Never throws while frames come in: see {@link Assembler.failure}. */
+export abstract class Assembler {
+  /** What went wrong, once it did. What came before it is still in {@link Assembler.drain}. */
+  failure: SelvageError | undefined;
+  /** True once the stream's own end mark was seen. */
+  done = false;
+
+  /** What error messages start with and never show. */
+  protected readonly context: ErrorContext;
+  #events: Delta[] = [];
+  #begun = false;
+
+  /** @param context What error messages start with and never show. */
+  constructor(context: ErrorContext) {
+    this.context = context;
+  }
+
+  /** True once the answer has given an event. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** True once the provider has said that the answer is whole. */
+  abstract get complete(): boolean;
+
+  /** Takes the data of one frame in. */
+  accept(data: string, { cut = false, event = "" }: FrameSource = {}): void {
+    if (this.failure !== undefined || this.done || data.trim() === "") return;
+    let frame: unknown;
+    try {
+      frame = JSON.parse(data);
+    } catch {
+      // The parser's own error quotes the data, secrets included: `badResponse` quotes it without.
+      if (!cut) this.failure = badResponse("a frame that is no JSON", { ...this.context, body: data });
+      return;
+    }
+    if (isObject(frame)) this.take(frame, event);
+    else this.failure = badResponse("a frame that is no JSON object", { ...this.context, body: data });
+  }
+
+  /** The events since the last call. Neighbours of one kind are one event. */
+  drain(): readonly ModelEvent[] {
+    const events = this.#events;
+    if (events.length > 0) this.#events = [];
+    return events;
+  }
+
+  /** Takes one frame in, `event` being its name or empty. */
+  protected abstract take(frame: Fields, event: string): void;
+
+  /** Puts a piece behind those that wait to be drained. */
+  protected push(delta: Delta): void {
+    this.#begun = true;
+    const last = this.#events.at(-1);
+    if (last === undefined || last.type !== delta.type) {
+      this.#events.push(delta);
+    } else if (last.type === "tool.input.delta" && delta.type === "tool.input.delta") {
+      if (last.call === delta.call) last.delta += delta.delta;
+      else this.#events.push(delta);
+    } else if (last.type !== "tool.input.delta" && delta.type !== "tool.input.delta") {
+      last.text += delta.text;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** JSON that may be anything, as providers send it. Private to the adapters. */
+
+/** An object whose fields nobody has looked at yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Says whether a value is an object with string keys. */
+export function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A string as it is, anything else as the empty one. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** A text as JSON; the text itself where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not every proxy speaks JSON: the text itself is then what it has to say.
+    return text;
+  }
+}
+
+/** Arguments of a call from their text: an object, whatever a model has made. */
+export function parseArguments(text: string): Fields {
+  if (text.trim() === "") return {};
+  const value = parseJson(text);
+  // The loop answers such a call with an error that the model can read.
+  return isObject(value) ? value : { unparsed_arguments: text };
+}

@@ -1,0 +1,120 @@
+/**
+ * What models that are reached over HTTP have in common: their settings, checked once.
+ *
+ * @module
+ */
+import { systemClock } from "../loop/clock.ts";
+import type { Clock } from "../ports.ts";
+import { type ModelFacts, modelFacts } from "../tokens/models.ts";
+import type { ErrorContext } from "./_errors.ts";
+
+/** Settings of every model that is reached over HTTP. */
+export interface HostedModelOptions {
+  /** The model's name at the provider. */
+  readonly model: string;
+  /** Shows the provider who asks. */
+  readonly apiKey?: string;
+  /** Where the provider is; its query is kept. */
+  readonly baseURL?: string;
+  /** Tokens of request and answer together that the model can hold; default by name, 32,000 for unknown ones. */
+  readonly window?: number;
+  /** The most tokens of one answer, reasoning included; default by name, 4,000 for unknown ones. */
+  readonly maxOutput?: number;
+  /** Further request headers; they win over the adapter's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Used in place of the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds of silence after which an answer counts as stalled; default 60,000. */
+  readonly stallMs?: number;
+  /** Time for stalls and retries; default the real one. */
+  readonly clock?: Clock;
+  /** How often a request is sent again before anything of its answer was seen; default 2. */
+  readonly maxRetries?: number;
+  /** Billed tokens for one `o200k_base` token of text, until bills teach better; default by name. */
+  readonly tokenFactor?: number;
+}
+
+/** What one protocol adds to the settings. Private to the adapters. */
+export interface Protocol {
+  /** Where requests go by default. */
+  readonly baseURL: string;
+  /** The endpoint's path for that of a base URL, which does not end in a slash. */
+  readonly path: (base: string) => string;
+  /** Headers of every request. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What messages say was wanted of a response. */
+  readonly wanted: ErrorContext["wanted"];
+}
+
+/** Settings that were found to be possible. Private to the adapters. */
+export interface Hosted {
+  readonly url: URL;
+  readonly headers: Headers;
+  /** Looked up late: an embedder may replace the global one after the model was made. */
+  readonly fetch: () => typeof globalThis.fetch;
+  readonly clock: Clock;
+  readonly stallMs: number;
+  readonly maxRetries: number;
+  readonly window: number;
+  readonly maxOutput: number;
+  readonly tokenFactor: number;
+  readonly facts: ModelFacts;
+  readonly context: ErrorContext;
+}
+
+/**
+ * Checks the settings of a model and fills in what is known of it. Private to the adapters.
+ *
+ * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
+ * @throws {RangeError} When a number is no positive one.
+ */
+export function readHosted(options: HostedModelOptions, protocol: Protocol): Hosted {
+  const { apiKey, clock = systemClock, maxRetries = 2, model } = options;
+  const facts = modelFacts(model);
+  return {
+    url: endpoint(options.baseURL ?? protocol.baseURL, protocol),
+    headers: requestHeaders({ ...protocol.headers, ...options.headers }),
+    fetch: () => options.fetch ?? globalThis.fetch,
+    clock,
+    maxRetries,
+    stallMs: positive("stallMs", options.stallMs ?? 60_000),
+    window: positive("window", options.window ?? facts.window),
+    maxOutput: positive("maxOutput", options.maxOutput ?? facts.maxOutput),
+    tokenFactor: positive("tokenFactor", options.tokenFactor ?? facts.factor),
+    facts,
+    context: {
+      action: `Cannot get an answer from ${model}`,
+      wanted: protocol.wanted,
+      ...(apiKey === undefined ? {} : { secret: apiKey }),
+    },
+  };
+}
+
+function positive(name: string, value: number): number {
+  if (value > 0) return value;
+  throw new RangeError(`Cannot make the model: found ${name} ${value}, wanted a positive number`);
+}
+
+function endpoint(baseURL: string, protocol: Protocol): URL {
+  if (!URL.canParse(baseURL)) {
+    throw new TypeError(
+      `Cannot make the model: found a baseURL that is no URL, wanted one like ${protocol.baseURL}`,
+    );
+  }
+  const url = new URL(baseURL);
+  url.pathname = protocol.path(url.pathname.replace(/\/+$/, ""));
+  return url;
+}
+
+function requestHeaders(given: Readonly<Record<string, string>>): Headers {
+  const headers = new Headers({ accept: "text/event-stream", "content-type": "application/json" });
+  try {
+    for (const [name, value] of Object.entries(given)) headers.set(name, value);
+  } catch {
+    // The original error quotes the value, which may be the key.
+    throw new TypeError(
+      "Cannot make the model: found an API key or a header that HTTP cannot carry, wanted printable ASCII",
+    );
+  }
+  return headers;
+}

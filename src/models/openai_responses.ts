@@ -1,0 +1,106 @@
+/**
+ * The adapter for Responses: OpenAI's newer protocol, and the servers that speak it.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
+import { ResponseAssembler } from "./_assemble_responses.ts";
+import { refusal } from "./_errors.ts";
+import { exchange } from "./_exchange.ts";
+import { ResponsesEncoder } from "./_render_responses.ts";
+import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
+
+/** Settings of {@link openaiResponses}. */
+export interface OpenAIResponsesOptions extends HostedModelOptions {
+  /** Sent as a bearer token; servers on your own machine often want none. */
+  readonly apiKey?: string;
+  /** Up to and including the version; its query is kept. Default `https://api.openai.com/v1`. */
+  readonly baseURL?: string;
+  /**
+   * How a reasoning model is to think, and whether it tells of it, for example
+   * `{ effort: "low", summary: "auto" }`. Default: as the model does it, without a word.
+   */
+  readonly reasoning?: { readonly effort?: string; readonly summary?: string };
+  /**
+   * Tools that the provider runs by itself, in its own form, for example `{ type: "web_search" }`. They go before the
+   * agent's own.
+   */
+  readonly providerTools?: readonly Readonly<Record<string, unknown>>[];
+}
+
+const PROTOCOL: Omit<Protocol, "headers"> = {
+  baseURL: "https://api.openai.com/v1",
+  path: (base) => `${base}/responses`,
+  wanted: { stream: "a stream of response events", ending: "a response.completed" },
+};
+
+/**
+ * Makes a model that speaks Responses.
+ *
+ * Nothing is stored at the provider: each request holds the whole transcript. Reasoning comes encrypted, is kept byte
+ * for byte in `providerOptions.openai` of its part, and goes back to the model that it came from, together with the
+ * item that followed it. So do the items of tools that the provider runs itself. Reasoning that the provider cannot
+ * read any more is left out of a second attempt, and from then on.
+ *
+ * Its `stream` throws `SelvageError`s, each with `fields.retryable` and, where the provider said something,
+ * `fields.upstream`: `model_auth`, `model_not_found`, `model_rate_limited`, `context_length_exceeded` (with
+ * `fields.window` in tokens where it is named), `model_refused`, `model_unavailable`, `model_unreachable`,
+ * `model_bad_response`, `model_stream_error`, `model_stream_cut`, `model_stalled`. It is sent again by itself only
+ * after a rate limit, a server error or a failed connection, and only while no part of the answer was seen.
+ *
+ * @param options The model's name, where it is and what it can hold.
+ * @returns The model. Nothing is sent before `stream` is called.
+ * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
+ * @throws {RangeError} When a number is no positive one.
+ *
+ * @example
+ * ```ts
+ * import { openaiResponses } from "@selvage/selvage/models";
+ *
+ * const model = openaiResponses({ model: "gpt-5", apiKey: "sk-1", reasoning: { summary: "auto" } });
+ * console.log(model.window);
+ * ```
+ */
+export function openaiResponses(options: OpenAIResponsesOptions): Model {
+  const { apiKey, model, providerTools = [], reasoning } = options;
+  const headers: Protocol["headers"] = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const hosted = readHosted(options, { ...PROTOCOL, headers });
+  const { context, facts, maxOutput, tokenFactor, url, window } = hosted;
+  const from = `${url.host}/${model}`;
+  const encoder = new ResponsesEncoder({
+    model,
+    from,
+    providerTools,
+    ...(reasoning === undefined ? {} : { reasoning }),
+  });
+
+  async function* ask(
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<ModelEvent, ResponseAssembler> {
+    return yield* exchange(hosted, {
+      body: encoder.encode(request),
+      signal,
+      refuse: refusal,
+      assemble: () => new ResponseAssembler(context, from),
+    });
+  }
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    signal.throwIfAborted();
+    let answer: ResponseAssembler | undefined;
+    while (answer === undefined) {
+      try {
+        answer = yield* ask(request, signal);
+      } catch (error) {
+        // Refused means that nothing of an answer was seen.
+        const isRefused = error instanceof SelvageError && error.code === "model_refused";
+        if (!isRefused || !encoder.withdraw(request.messages, String(error.fields.upstream))) throw error;
+      }
+    }
+    yield answer.finish();
+  }
+
+  return { id: model, window, maxOutput, dialect: "openai-responses", tokenFactor, media: facts.media, stream };
+}

@@ -1,0 +1,476 @@
+/**
+ * A strict stand-in for the Responses service, on loopback. It takes what the real one takes, refuses and records what
+ * the real one refuses, and answers from a script. Run as a program it serves a small script of its own on
+ * `SELVAGE_DOUBLE_PORT`. Longer than most files: faults, frames and the server know each other.
+ */
+import { type ScriptedReply, scriptedTokens } from "../../src/models/scripted.ts";
+import type { ModelRequest } from "../../src/ports.ts";
+import { decodeRequest } from "./responses_wire_request.ts";
+import { findRefusal, isJson, type Issued, type Json, type Refusal } from "./responses_wire_rules.ts";
+
+/** What goes wrong with one request. A number counts frames sent before it does. */
+export type Fault =
+  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+  /** The socket is closed in the middle of the body. */
+  | { readonly cutAfter: number }
+  /** A frame that is no JSON, then the end. */
+  | { readonly garbageAfter: number }
+  /** Silence, until the client leaves or the double is disposed of. */
+  | { readonly hangAfter: number }
+  /** An `error` event, then the end; `failed`: the error of a `response.failed` in its place. */
+  | {
+    readonly errorFrameAfter: number;
+    readonly code?: string;
+    readonly message?: string;
+    readonly failed?: boolean;
+  }
+  /** The whole answer without `response.completed`. */
+  | { readonly noDone: true };
+
+/** What a script answers: the parts of a reply, or items of its own. */
+export interface ResponsesReply extends ScriptedReply {
+  /** In place of reasoning, text and calls: output items without ids. The double seals reasoning itself. */
+  readonly items?: readonly Json[];
+  /** Why the answer is not whole. */
+  readonly incomplete?: "max_output_tokens" | "content_filter";
+}
+
+/** Decides on the next reply from nothing but the request. */
+export type ResponsesScript = (request: ModelRequest) => ResponsesReply;
+
+/** Settings of {@link startResponsesDouble}. */
+export interface ResponsesDoubleOptions {
+  /** Decides on each reply from nothing but the request. */
+  readonly script: ResponsesScript;
+  /** Tokens of request and answer together; default 128,000. */
+  readonly window?: number;
+  /** The most tokens that a request may ask for; default 64,000. */
+  readonly maxOutput?: number;
+  /** Default 0: a free one. */
+  readonly port?: number;
+  /** Looks at each request, numbered from 1, and may break its answer. */
+  readonly faults?: (number: number, body: Json) => Fault | undefined;
+  /** The bearer token that requests must carry; none by default. */
+  readonly token?: string;
+  /** Whether the model reasons. Default true. */
+  readonly reasons?: boolean;
+  /** Tells in the stream, not by the status, that a request is too long: the real service does both. */
+  readonly lateTooLong?: boolean;
+}
+
+/** A running double. */
+export interface ResponsesDouble extends AsyncDisposable {
+  /** Base URL, up to `/v1`. */
+  readonly url: string;
+  /** Bodies of all requests, refused ones included. */
+  readonly requests: readonly Json[];
+  /** What was refused and the real service would refuse as well. */
+  readonly violations: readonly string[];
+  /** Answers being streamed. */
+  readonly open: number;
+  /** Resolves once `count` clients in all have left before the end of their answer. */
+  untilLeft(count: number): Promise<void>;
+  /** Makes all that was sealed before unreadable, as a change of keys does. */
+  forget(): void;
+}
+
+/** One answer on its way, in frames without their ending. */
+interface Answer {
+  readonly frames: readonly string[];
+  readonly end: "close" | "cut" | "hang";
+}
+
+const encoder = new TextEncoder();
+
+// Frames a write: a real network delivers them now one by one, now in a burst.
+const BURSTS = [1, 1, 3, 1, 2];
+
+const PREFIXES: Readonly<Record<string, string>> = {
+  message: "msg",
+  reasoning: "rs",
+  function_call: "fc",
+  web_search_call: "ws",
+  mcp_list_tools: "mcpl",
+  mcp_call: "mcp",
+};
+
+/** Starts the double. It listens when this returns. */
+export function startResponsesDouble(options: ResponsesDoubleOptions): ResponsesDouble {
+  const { script, window = 128_000, maxOutput = 64_000, reasons = true, token } = options;
+  const requests: Json[] = [];
+  const violations: string[] = [];
+  const issued = new Map<string, Issued>();
+  const streams = new Set<() => void>();
+  let left = 0;
+  let leaving = Promise.withResolvers<void>();
+
+  function refuse(refusal: Refusal): Response {
+    violations.push(refusal.message);
+    return errorResponse(refusal);
+  }
+
+  function findTooLong(body: Json): Refusal | null {
+    if (promptTokens(body) + Number(body.max_output_tokens ?? 0) <= window) return null;
+    return {
+      status: 400,
+      message: "Your input exceeds the context window of this model. Please adjust your input and try again.",
+      code: "context_length_exceeded",
+      param: "input",
+    };
+  }
+
+  /** Gives items their ids, seals reasoning, and remembers both. */
+  function issue(body: Json, reply: ResponsesReply, number: number): readonly Json[] {
+    const isSealed = Array.isArray(body.include) && body.include.includes("reasoning.encrypted_content");
+    const output = itemsOf(reply, { number, reasons }).map((item, index): Json => {
+      const id = `${PREFIXES[String(item.type)] ?? "it"}_${number}_${index}`;
+      const whole = { id, ...item };
+      return item.type === "reasoning" && isSealed
+        ? { ...whole, encrypted_content: `ENC/${number}+${index}==` }
+        : whole;
+    });
+    for (const [index, item] of output.entries()) {
+      const before = output[index - 1];
+      issued.set(String(item.id), {
+        json: JSON.stringify(item),
+        before: before?.type === "reasoning" ? String(before.id) : null,
+        next: output[index + 1] === undefined ? null : String(output[index + 1]?.id),
+      });
+    }
+    return output;
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    const body: unknown = await request.json().catch(() => undefined);
+    if (isJson(body)) requests.push(body);
+    const number = requests.length;
+    const refusal = findRefusal(body, { issued, maxOutput, reasons });
+    const long = refusal === null && isJson(body) ? findTooLong(body) : null;
+    const fault = isJson(body) ? options.faults?.(number, body) : undefined;
+    const refused = refusal ?? (options.lateTooLong === true ? null : long);
+    const response = refused === null ? undefined : refuse(refused);
+    if (fault !== undefined && "status" in fault) {
+      const text = typeof fault.body === "string"
+        ? fault.body
+        : JSON.stringify(fault.body ?? wireError({ message: "fault", code: null, param: null }));
+      return new Response(text, { status: fault.status, headers: fault.headers ?? {} });
+    }
+    if (response !== undefined || !isJson(body)) return response ?? new Response(null, { status: 400 });
+    if (long !== null) {
+      violations.push(long.message);
+      const { message } = long;
+      const fault = { errorFrameAfter: 2, code: "context_length_exceeded", message };
+      return streamResponse(breakAnswer(streamFrames(shell(body, number), []), fault));
+    }
+    let reply: ResponsesReply;
+    try {
+      reply = script(decodeRequest(body));
+    } catch (error) {
+      violations.push(`The script threw: ${error}`);
+      const message = "The server had an error while processing your request. Sorry about that!";
+      return Response.json({ error: { message, type: "server_error", param: null, code: null } }, {
+        status: 500,
+      });
+    }
+    const whole: Json = {
+      ...shell(body, number),
+      status: reply.incomplete === undefined ? "completed" : "incomplete",
+      incomplete_details: reply.incomplete === undefined ? null : { reason: reply.incomplete },
+      output: issue(body, reply, number),
+      usage: usageOf(body, reply),
+    };
+    if (body.stream !== true) return Response.json(whole);
+    return streamResponse(breakAnswer(streamFrames(whole, whole.output as readonly Json[]), fault));
+  }
+
+  function streamResponse({ frames, end }: Answer): Response {
+    let at = 0;
+    let burst = 0;
+    let endHang = (): void => {};
+    let finish = (): void => {};
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        finish = () => {
+          if (!streams.delete(finish)) return;
+          controller.close();
+          endHang();
+        };
+        streams.add(finish);
+      },
+      pull(controller) {
+        const size = BURSTS[burst++ % BURSTS.length] ?? 1;
+        const part = frames.slice(at, at + size);
+        at += part.length;
+        if (part.length > 0) controller.enqueue(encoder.encode(part.map((frame) => `${frame}\n\n`).join("")));
+        if (part.length > 0 && (at < frames.length || end !== "close")) return;
+        if (end === "hang") return new Promise((resolve) => endHang = resolve);
+        if (end === "close") return finish();
+        streams.delete(finish);
+        // Deno.serve prints this and resets the connection.
+        controller.error("double: the answer is cut here, as the test asked for");
+      },
+      cancel() {
+        streams.delete(finish);
+        endHang();
+        left++;
+        leaving.resolve();
+        leaving = Promise.withResolvers();
+      },
+    }, { highWaterMark: 0 });
+    return new Response(stream, {
+      headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" },
+    });
+  }
+
+  function handle(request: Request): Response | Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (token !== undefined && request.headers.get("authorization") !== `Bearer ${token}`) {
+      const message = "Incorrect API key provided.";
+      return errorResponse({ status: 401, message, code: "invalid_api_key", param: null });
+    }
+    if (request.method === "POST" && pathname === "/v1/responses") return answer(request);
+    return errorResponse({
+      status: 404,
+      message: `Invalid URL (${request.method} ${pathname})`,
+      code: null,
+      param: null,
+    });
+  }
+
+  const server = Deno.serve({ hostname: "127.0.0.1", port: options.port ?? 0, onListen() {} }, handle);
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    requests,
+    violations,
+    get open() {
+      return streams.size;
+    },
+    async untilLeft(count) {
+      while (left < count) await leaving.promise;
+    },
+    forget() {
+      issued.clear();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const finish of [...streams]) finish();
+      await server.shutdown();
+    },
+  };
+}
+
+/** Tokens of a request: everything that the model reads, four bytes each. */
+export function promptTokens({ input, instructions, tools }: Json): number {
+  return scriptedTokens([instructions ?? "", input, tools ?? []]);
+}
+
+function wireError({ code, message, param }: Omit<Refusal, "status">): Json {
+  return { error: { message, type: "invalid_request_error", param, code } };
+}
+
+function errorResponse({ status, ...error }: Refusal): Response {
+  return Response.json(wireError(error), { status });
+}
+
+function itemsOf(
+  { calls = [], items, reasoning, text }: ResponsesReply,
+  { number, reasons }: { readonly number: number; readonly reasons: boolean },
+): readonly Json[] {
+  if (items !== undefined) return items;
+  return [
+    ...(reasons && reasoning !== undefined
+      ? [{ type: "reasoning", summary: reasoning === "" ? [] : [{ type: "summary_text", text: reasoning }] }]
+      : []),
+    ...(text === undefined || text === "" ? [] : [{
+      type: "message",
+      status: "completed",
+      content: [{ type: "output_text", annotations: [], logprobs: [], text }],
+      role: "assistant",
+    }]),
+    ...calls.map(({ input, name }, index) => ({
+      type: "function_call",
+      status: "completed",
+      arguments: JSON.stringify(input) ?? "{}",
+      call_id: `call_${number}_${index}`,
+      name,
+    })),
+  ];
+}
+
+/** A response as it is begun. */
+function shell(body: Json, number: number): Json {
+  return {
+    id: `resp_${number}`,
+    object: "response",
+    created_at: 0,
+    status: "in_progress",
+    error: null,
+    incomplete_details: null,
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    model: body.model,
+    output: [],
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    reasoning: { effort: null, summary: null },
+    store: body.store ?? true,
+    tool_choice: "auto",
+    tools: body.tools ?? [],
+    usage: null,
+  };
+}
+
+function usageOf(body: Json, { calls = [], items, reasoning = "", text = "" }: ResponsesReply): Json {
+  const input = promptTokens(body);
+  const output = scriptedTokens(items ?? [reasoning, text, calls]);
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: scriptedTokens(reasoning) },
+    total_tokens: input + output,
+  };
+}
+
+function streamFrames(response: Json, output: readonly Json[]): readonly string[] {
+  const begun = { ...response, status: "in_progress", incomplete_details: null, output: [], usage: null };
+  const events: Json[] = [
+    { type: "response.created", response: begun },
+    { type: "response.in_progress", response: begun },
+    ...output.flatMap((item, index) => itemEvents(item, index)),
+    { type: `response.${response.status}`, response },
+  ];
+  return events.map((event, sequence_number) => frame({ ...event, sequence_number }));
+}
+
+function frame(data: Json): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}`;
+}
+
+function itemEvents(item: Json, output_index: number): readonly Json[] {
+  const [start, inner] = opened(item);
+  return [
+    { type: "response.output_item.added", output_index, item: start },
+    ...inner.map((event) => ({ ...event, item_id: item.id, output_index })),
+    { type: "response.output_item.done", output_index, item },
+  ];
+}
+
+/** An item as it is begun, and the events that make the rest of it. */
+function opened(item: Json): readonly [start: Json, events: readonly Json[]] {
+  switch (item.type) {
+    case "reasoning": {
+      const parts = item.summary as readonly Json[];
+      const events = parts.flatMap((part, summary_index) => {
+        const text = String(part.text);
+        return [
+          {
+            type: "response.reasoning_summary_part.added",
+            summary_index,
+            part: { type: "summary_text", text: "" },
+          },
+          ...words(text).map((delta) => ({
+            type: "response.reasoning_summary_text.delta",
+            summary_index,
+            delta,
+            obfuscation: "x",
+          })),
+          { type: "response.reasoning_summary_text.done", summary_index, text },
+          { type: "response.reasoning_summary_part.done", summary_index, part },
+        ];
+      });
+      return [{ ...item, summary: [] }, events];
+    }
+    case "message": {
+      const parts = item.content as readonly Json[];
+      const events = parts.flatMap((part, content_index) => partEvents(part, content_index));
+      return [{ ...item, status: "in_progress", content: [] }, events];
+    }
+    case "function_call": {
+      const text = String(item.arguments);
+      return [{ ...item, status: "in_progress", arguments: "" }, [
+        ...shreds(text).map((delta) => ({
+          type: "response.function_call_arguments.delta",
+          delta,
+          obfuscation: "x",
+        })),
+        { type: "response.function_call_arguments.done", arguments: text },
+      ]];
+    }
+    default:
+      return [{ ...item, status: "in_progress" }, [
+        { type: `response.${item.type}.in_progress` },
+        { type: `response.${item.type}.completed` },
+      ]];
+  }
+}
+
+function partEvents(part: Json, content_index: number): readonly Json[] {
+  const isRefusal = part.type === "refusal";
+  const kind = isRefusal ? "refusal" : "output_text";
+  const text = String(isRefusal ? part.refusal : part.text);
+  const begun = isRefusal ? { ...part, refusal: "" } : { ...part, text: "", annotations: [] };
+  const notes = Array.isArray(part.annotations) ? part.annotations : [];
+  return [
+    { type: "response.content_part.added", content_index, part: begun },
+    ...words(text).map((delta) => ({
+      type: `response.${kind}.delta`,
+      content_index,
+      delta,
+      ...(isRefusal ? {} : { logprobs: [], obfuscation: "x" }),
+    })),
+    ...notes.map((annotation, annotation_index) => ({
+      type: "response.output_text.annotation.added",
+      content_index,
+      annotation_index,
+      annotation,
+    })),
+    {
+      type: `response.${kind}.done`,
+      content_index,
+      ...(isRefusal ? { refusal: text } : { text, logprobs: [] }),
+    },
+    { type: "response.content_part.done", content_index, part },
+  ];
+}
+
+function words(text: string): readonly string[] {
+  return text.match(/\s*\S+|\s+$/g) ?? [];
+}
+
+/** At least three pieces of at most 16 characters, cut between characters. */
+function shreds(text: string): readonly string[] {
+  const characters = [...text];
+  const count = Math.max(3, Math.ceil(characters.length / 16));
+  const size = Math.ceil(characters.length / count);
+  return Array.from(
+    { length: count },
+    (_, index) => characters.slice(index * size, (index + 1) * size).join(""),
+  ).filter((piece) => piece !== "");
+}
+
+function breakAnswer(frames: readonly string[], fault: Fault | undefined): Answer {
+  if (fault === undefined || "status" in fault) return { frames, end: "close" };
+  if ("noDone" in fault) return { frames: frames.slice(0, -1), end: "close" };
+  if ("cutAfter" in fault) return { frames: frames.slice(0, fault.cutAfter), end: "cut" };
+  if ("hangAfter" in fault) return { frames: frames.slice(0, fault.hangAfter), end: "hang" };
+  if ("garbageAfter" in fault) {
+    const garbage = 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"';
+    return { frames: [...frames.slice(0, fault.garbageAfter), garbage], end: "close" };
+  }
+  const { code = "server_error", errorFrameAfter, failed = false } = fault;
+  const { message = "The server had an error while processing your request." } = fault;
+  const broken = failed
+    ? { type: "response.failed", response: { status: "failed", error: { code, message }, output: [] } }
+    : { type: "error", code, message, param: null };
+  const last = frame({ ...broken, sequence_number: errorFrameAfter });
+  return { frames: [...frames.slice(0, errorFrameAfter), last], end: "close" };
+}
+
+function countMessages({ messages }: ModelRequest): ScriptedReply {
+  return { text: `You sent ${messages.length} messages.` };
+}
+
+if (import.meta.main) {
+  const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
+  console.log(`Listening on ${startResponsesDouble({ script: countMessages, port }).url}`);
+}
