@@ -282,7 +282,7 @@ export interface Commit {
   readonly events?: readonly StoredEvent[];
   /** Ends the lease with this commit: the turn is over. */
   readonly release?: boolean;
-  /** Gives the lease up in the middle of the turn: it can be taken over at once. */
+  /** Gives the lease up in the middle of the turn: it can be taken over at once, and later commits are `lease_lost`. */
   readonly suspend?: boolean;
 }
 
@@ -332,7 +332,11 @@ export interface Store {
   renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void>;
   /** Reads the events of a turn whose number is `from` or more; null for a turn that is over and has none any more. */
   events(key: SessionKey, turn: string, from: number): Promise<StoredEvents | null>;
-  /** Lists the sessions of an owner, or with null of all; `after` is what the page before gave as `next`. */
+  /**
+   * Lists the sessions of an owner, the newest first, or with null of all, in no common order; `after` is what the
+   * page before gave as `next`. A page may be empty and yet have a next one. Throws `bad_request` for a limit or
+   * place that is none.
+   */
   list(
     owner: Owner | null,
     options?: { readonly limit?: number; readonly after?: string },

@@ -108,8 +108,10 @@ export class TurnHost {
       const isSame = error instanceof SelvageError && /^turn_(running|exists)$/.test(error.code) &&
         error.fields["turn"] === turn;
       const started = isSame ? await this.follow(owner, turn, 0) : null;
-      if (started === null) throw error;
-      return { ...started, turn, session, isReplay: true };
+      if (started !== null) return { ...started, turn, session, isReplay: true };
+      if (!isSame || await this.#hasEntries({ ...owner, session }, turn)) throw error;
+      // The first request was refused after its turn had a name: so is this one, or it goes better.
+      return await this.#begin(agent, { ...request, turn: ours.turn, session });
     }
   }
 
@@ -277,6 +279,11 @@ export class TurnHost {
   async #place(owner: Owner, turn: string): Promise<StoredTurnPlace | null> {
     const found = await this.#store.claim(owner, `turn/${turn}`) as { readonly session: string } | undefined;
     return found === undefined ? null : { turn, key: { ...owner, session: found.session } };
+  }
+
+  async #hasEntries(key: SessionKey, turn: string): Promise<boolean> {
+    const state = await this.#store.read(key);
+    return state?.entries.some((entry) => entry.turn === turn) ?? false;
   }
 
   #agent(name: string): Agent {

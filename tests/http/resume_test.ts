@@ -249,3 +249,23 @@ Deno.test("GET /v1/sessions/:id/export gives a session as JSONL, the log as it i
   deepEqual(lines.slice(1), entries);
   equal((await get(1, "/v1/sessions/none/export")).status, 404);
 });
+
+Deno.test("a request that was refused is refused again with the same Idempotency-Key, until it can be served", async () => {
+  const { store, clock } = makeApps();
+  const model = scripted({ window: 8_000, script: () => ({ text: "Read." }) });
+  const app = createApp({ agents: { default: { model } }, store, clock });
+  const post = (input: string, key: string, pin: boolean) =>
+    app.request("/v1/turns", {
+      method: "POST",
+      headers: { "idempotency-key": key },
+      body: JSON.stringify({ session: "p", input, pin, stream: false }),
+    });
+  equal((await post("word ".repeat(2_000), "first", true)).status, 200);
+  for (let n = 0; n < 2; n++) {
+    const refused = await post("word ".repeat(2_000), "second", true);
+    equal(refused.status, 413);
+    equal((await refused.json()).code, "input_too_large");
+  }
+  await app.request("/v1/sessions/p", { method: "DELETE" });
+  equal((await post("word ".repeat(2_000), "second", true)).status, 200);
+});

@@ -1,41 +1,22 @@
 import assert from "node:assert/strict";
-import type { Store } from "../../src/ports.ts";
+import process from "node:process";
+import type { Commit, Store } from "../../src/ports.ts";
 import { kvStore } from "../../src/store/kv.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
-import { KEY, resultEntry, take, testStore, userEntries, userEntry } from "../support/store_contract.ts";
-
-const PREFIX = ["selvage", "acme", "ada", "s1"];
-const HOUR = 3_600_000;
-
-/** A database file that is gone at the end of the block. */
-function tempFile(): Disposable & { readonly path: string } {
-  const dir = Deno.makeTempDirSync();
-  return { path: `${dir}/kv.sqlite`, [Symbol.dispose]: () => Deno.removeSync(dir, { recursive: true }) };
-}
-
-/** All records of the test's session, as the database has them. */
-async function dump(kv: Deno.Kv, prefix: Deno.KvKey = PREFIX): Promise<Map<string, unknown>> {
-  const found = new Map<string, unknown>();
-  for await (const { key, value } of kv.list({ prefix })) found.set(JSON.stringify(key.slice(4)), value);
-  return found;
-}
-
-/** Runs a test on a file with two stores and a bare view of the database. */
-async function withFile(
-  run: (at: { one: Store; two: Store; kv: Deno.Kv; clock: ManualClock }) => Promise<void>,
-): Promise<void> {
-  using file = tempFile();
-  const clock = new ManualClock();
-  const [one, two] = [await kvStore({ path: file.path, clock }), await kvStore({ path: file.path, clock })];
-  const kv = await Deno.openKv(file.path);
-  try {
-    await run({ one, two, kv, clock });
-  } finally {
-    one.close();
-    two.close();
-    kv.close();
-  }
-}
+import {
+  KEY,
+  makeSession,
+  readEvents,
+  resultEntry,
+  take,
+  testStore,
+  textEvent,
+  textEvents,
+  userEntries,
+  userEntry,
+} from "../support/store_contract.ts";
+import { dump, PREFIX, tempFile, withFile, withKvSpy } from "./kv_rig.ts";
 
 testStore("kvStore(:memory:)", (clock) => kvStore({ path: ":memory:", clock }));
 
@@ -74,81 +55,6 @@ Deno.test("kvStore() keeps sessions when it is closed and opened again", async (
   third.close();
 });
 
-Deno.test("kvStore() works beside another one on the same file", async () => {
-  await withFile(async ({ one, two }) => {
-    const runs = [one, two].map(async (store, i) => {
-      const key = { ...KEY, session: `s${i}` };
-      const { lease } = await take(store, { key });
-      for (let seq = 0; seq < 50; seq++) {
-        await store.commit(key, lease, { entries: userEntries(seq, 1, 2_000) });
-      }
-    });
-    await Promise.all(runs);
-    assert.deepEqual((await two.read({ ...KEY, session: "s0" }))?.entries, userEntries(0, 50, 2_000));
-    assert.deepEqual((await one.read({ ...KEY, session: "s1" }))?.entries, userEntries(0, 50, 2_000));
-  });
-});
-
-Deno.test("kvStore() gives the lease to one of two stores that ask at once", async () => {
-  await withFile(async ({ one, two, clock }) => {
-    for (let round = 0; round < 10; round++) {
-      const asked = [one, two, one, two].map((store, i) => take(store, { turn: `t${i}` }));
-      const won = (await Promise.allSettled(asked)).filter(({ status }) => status === "fulfilled");
-      assert.equal(won.length, 1);
-      await clock.advance(10_000);
-    }
-  });
-});
-
-Deno.test("kvStore() commits although the same lease was renewed elsewhere", async () => {
-  await withFile(async ({ one, two, clock }) => {
-    const { lease } = await take(one);
-    await clock.advance(1_000);
-    await two.renew(KEY, lease, 10_000);
-    await one.commit(KEY, lease, { entries: userEntries(0, 1) });
-    const head = (await two.read(KEY))?.head;
-    assert.deepEqual([head?.length, head?.lease?.expires], [1, clock.now() + 10_000]);
-    // One of them is now behind what it remembers.
-    await two.commit(KEY, lease, { entries: userEntries(1, 1) });
-    await one.commit(KEY, lease, { entries: userEntries(2, 1) });
-    assert.deepEqual((await one.read(KEY))?.entries, userEntries(0, 3));
-  });
-});
-
-Deno.test("kvStore() takes a commit for done whose acknowledgement was lost", async () => {
-  await withFile(async ({ one, two, kv }) => {
-    const { lease } = await take(one);
-    const commit = {
-      entries: [userEntry(0, "漢".repeat(50_000))],
-      view: { version: 1, value: "v" },
-      release: true,
-    };
-    // The write of a commit of `one` that it never heard of.
-    await two.commit(KEY, lease, commit);
-    const before = await dump(kv);
-    await one.commit(KEY, lease, commit);
-    assert.deepEqual(await dump(kv), before);
-  });
-});
-
-Deno.test("kvStore() refuses a commit of a lease that another store took over", async () => {
-  await withFile(async ({ one, two, kv, clock }) => {
-    const { lease } = await take(one);
-    await one.commit(KEY, lease, { entries: userEntries(0, 1) });
-    await clock.advance(10_000);
-    await take(two, { owner: "isolate-2" });
-    const before = await dump(kv);
-    // Several batches: not one of them may land.
-    const big = Array.from({ length: 4 }, (_, i) => resultEntry(i + 1, "x".repeat(700_000)));
-    await assert.rejects(one.commit(KEY, lease, { entries: big }), {
-      code: "lease_lost",
-      fields: { turn: "t1", epoch: 1 },
-    });
-    await assert.rejects(one.renew(KEY, lease, 1), { code: "lease_lost" });
-    assert.deepEqual(await dump(kv), before);
-  });
-});
-
 Deno.test("kvStore() keeps values as bytes of JSON text, and what is long in chunks", async () => {
   await withFile(async ({ one, kv }) => {
     const { lease } = await take(one);
@@ -167,169 +73,73 @@ Deno.test("kvStore() keeps values as bytes of JSON text, and what is long in chu
   });
 });
 
-Deno.test("kvStore() does not count what a crashed commit has left", async () => {
-  await withFile(async ({ one, two, kv, clock }) => {
-    const { lease } = await take(one);
-    await one.commit(KEY, lease, { entries: userEntries(0, 2) });
-    // All batches but the last of a commit that was then killed.
-    await kv.set([...PREFIX, "e", 2], new TextEncoder().encode(JSON.stringify(userEntry(2, "lost"))));
-    await kv.set([...PREFIX, "e", 3], { chunks: "gone", n: 2, bytes: 100_000 });
-    await kv.set([...PREFIX, "v", 1], new TextEncoder().encode('"lost"'));
-    assert.deepEqual((await two.read(KEY))?.entries, userEntries(0, 2));
-    assert.equal(await two.entry(KEY, 2), null);
-    await clock.advance(10_000);
-    const next = await take(two);
-    assert.deepEqual([next.entries.length, next.view], [2, null]);
-    await two.commit(KEY, next.lease, { entries: userEntries(2, 2), view: { version: 1, value: "kept" } });
-    const state = await one.read(KEY);
-    assert.deepEqual([state?.entries, state?.view], [userEntries(0, 4), "kept"]);
-  });
-});
-
-Deno.test("kvStore() sweeps old chunks that nobody names when it takes a lease over", async () => {
-  await withFile(async ({ one, two, kv, clock }) => {
-    const { lease } = await take(one);
-    const entries = [userEntry(0, "e".repeat(100_000))];
-    await one.commit(KEY, lease, { entries, view: { version: 1, value: "1".repeat(100_000) } });
-    await one.commit(KEY, lease, { view: { version: 2, value: "2".repeat(100_000) } });
-    const named = await dump(kv, [...PREFIX, "c"]);
-    assert.equal(named.size, 6);
-    const orphan = (at: number, i: number) => [...PREFIX, "c", `${String(at).padStart(15, "0")}-orphan`, i];
-    await kv.set(orphan(clock.now(), 0), new Uint8Array(9));
-    await kv.set(orphan(clock.now(), 1), new Uint8Array(9));
-    const young = clock.now() + 5_000;
-    await kv.set(orphan(young, 0), new Uint8Array(9));
-    await one.commit(KEY, lease, { release: true });
-    await clock.advance(HOUR + 5_000);
-    // After a clean end there is nothing to look for.
-    const clean = await take(two, { turn: "t2" });
-    assert.equal((await dump(kv, [...PREFIX, "c"])).size, 9);
-    await two.renew(KEY, clean.lease, 0);
-    await take(one, { turn: "t3" });
-    const left = await dump(kv, [...PREFIX, "c"]);
-    const kept = JSON.stringify(orphan(young, 0).slice(4));
-    assert.deepEqual(left, new Map([...named, [kept, new Uint8Array(9)]]));
-  });
-});
-
 Deno.test("kvStore() deletes a session to the last record", async () => {
   await withFile(async ({ one, kv }) => {
     const other = { ...KEY, session: "s10" };
-    const kept = await take(one, { key: other });
+    const kept = await take(one, { key: other, turn: "other" });
     await one.commit(other, kept.lease, { entries: userEntries(0, 1) });
     const { lease } = await take(one);
     await one.commit(KEY, lease, {
       entries: [...userEntries(0, 300), resultEntry(300, "x".repeat(900_000))],
       view: { version: 1, value: "v".repeat(90_000) },
+      events: [...textEvents(0, 3), textEvent(3, "x".repeat(200_000))],
     });
     await kv.set([...PREFIX, "c", "000000000000001-orphan", 0], new Uint8Array(9));
     await kv.set([...PREFIX, "e", 900], new Uint8Array(9));
     await one.delete(KEY);
     assert.equal((await dump(kv)).size, 0);
+    assert.deepEqual([...(await dump(kv, ["selvage.sessions"])).keys()], ['["s10"]']);
     assert.deepEqual((await one.read(other))?.entries, userEntries(0, 1));
   });
 });
 
-Deno.test("kvStore() deletes a session to the last record while another store writes to it", async () => {
-  await withFile(async ({ one, two, kv }) => {
-    for (let round = 0; round < 5; round++) {
-      const { lease } = await take(one);
-      const writing = (async () => {
-        for (let seq = 0;; seq++) {
-          await one.commit(KEY, lease, {
-            entries: [resultEntry(seq, "x".repeat(seq % 2 === 0 ? 700_000 : 10))],
-          });
-        }
-      })();
-      const lost = assert.rejects(writing, { code: "lease_lost" });
-      while (((await two.read(KEY))?.head.length ?? 0) < 3);
-      // Two at once: one of them finds it there.
-      assert.deepEqual((await Promise.all([two.delete(KEY), two.delete(KEY)])).sort(), [false, true]);
-      await lost;
-      assert.equal((await dump(kv)).size, 0);
-    }
-  });
+Deno.test("kvStore() refuses the end of a page with a name that no session can have", async () => {
+  const store = await kvStore({ path: ":memory:" });
+  await makeSession(store, KEY);
+  const after = (session: string) => btoa(JSON.stringify([1, "acme", "ada", session]));
+  const error = { code: "bad_request", fields: { field: "after" } };
+  await assert.rejects(store.list(KEY, { after: after("x".repeat(2_100)) }), error);
+  await assert.rejects(store.list(null, { after: after("x".repeat(9_000)) }), error);
+  assert.deepEqual((await store.list(KEY, { after: after("x".repeat(2_000)) })).sessions, []);
+  store.close();
 });
 
-Deno.test("kvStore() clears what a crashed deletion has left", async () => {
-  await withFile(async ({ one, two, kv }) => {
-    const { lease } = await take(one);
-    await one.commit(KEY, lease, {
-      entries: [...userEntries(0, 150), resultEntry(150, "x".repeat(200_000))],
-    });
-    await kv.delete([...PREFIX, "h"]);
-    assert.equal(await two.read(KEY), null);
-    const anew = await take(two, { turn: "t2" });
-    assert.deepEqual([anew.entries, (await dump(kv)).size], [[], 1]);
-    await kv.delete([...PREFIX, "h"]);
-    await kv.set([...PREFIX, "e", 0], new Uint8Array(9));
-    assert.equal(await one.delete(KEY), false);
-    assert.equal((await dump(kv)).size, 0);
-  });
-});
-
-Deno.test("kvStore() names the entry and the session that it cannot read", async () => {
-  await withFile(async ({ one, two, kv, clock }) => {
-    const { lease } = await take(one);
-    const entries = [userEntry(0, "a"), userEntry(1, "x".repeat(150_000)), userEntry(2, "c")];
-    await one.commit(KEY, lease, { entries, view: { version: 1, value: "v".repeat(70_000) } });
-    const good = await dump(kv);
-    const { chunks } = good.get('["e",1]') as { chunks: string };
-    const view = good.get('["v",1]') as { chunks: string };
-    const damages: [string, Deno.KvKey, unknown, RegExp][] = [
-      ["entry 1", ["c", chunks, 1], null, /"s1": found 2 of 3 chunks/],
-      ["entry 1", ["c", chunks, 2], new Uint8Array(3), /"s1": found 3 of 3 chunks/],
-      ["entry 1", ["c", chunks, 3], new Uint8Array(1), /a chunk that is not its own/],
-      ["entry 1", ["c", chunks, 0], "text", /a chunk that is not its own/],
-      ["entry 0", ["e", 0], null, /found nothing/],
-      ["entry 2", ["e", 2], null, /found nothing/],
-      ["entry 2", ["e", 2], 7, /found number/],
-      ["entry 2", ["e", 2], new TextEncoder().encode('{"kind":'), /8 bytes that are not JSON/],
-      ["view 1", ["v", 1], null, /found nothing/],
-      ["view 1", ["c", view.chunks, 0], null, /found 1 of 2 chunks/],
-      ["the head", ["h"], "text", /found string/],
-      ["the head", ["h"], new TextEncoder().encode("{"), /not JSON/],
+Deno.test("kvStore() keeps every record and every atomic within what the database takes", async () => {
+  await withKvSpy(async (spy) => {
+    const store = await kvStore({ path: ":memory:" });
+    const { lease } = await take(store);
+    const long = "漢字👩‍👧".repeat(20_000);
+    await store.commit(KEY, lease, { events: [textEvent(0, "x".repeat(61_300)), textEvent(1, "short")] });
+    const commits: Commit[] = [
+      { entries: [resultEntry(0, "0123456789".repeat(2_000_000))], events: [textEvent(2, long)] },
+      { entries: userEntries(1, 2_500), view: { version: 1, value: long }, events: textEvents(3, 2_500) },
+      {
+        entries: userEntries(2_501, 30, 60_000),
+        view: { version: 2, value: long.repeat(9) },
+        meter: "m".repeat(60_000),
+      },
+      { events: Array.from({ length: 40 }, (_, i) => textEvent(2_503 + i, "x".repeat(60_000))) },
+      { entries: userEntries(2_531, 1), release: true },
     ];
-    await clock.advance(10_000);
-    for (const [what, key, value, message] of damages) {
-      const at = [...PREFIX, ...key];
-      const before = await kv.get(at);
-      await (value === null ? kv.delete(at) : kv.set(at, value));
-      const damaged = await dump(kv);
-      const error = { code: "store_corrupt", fields: { session: "s1", what }, message };
-      await assert.rejects(two.read(KEY), error);
-      // The lease of a session that cannot be read is not taken.
-      await assert.rejects(take(two), error);
-      if (what === "entry 1") await assert.rejects(two.entry(KEY, 1), error);
-      assert.deepEqual(await dump(kv), damaged);
-      await (before.value === null ? kv.delete(at) : kv.set(at, before.value));
+    for (const commit of commits) await store.commit(KEY, lease, commit);
+    assert.equal((await readEvents(store))?.length, 2_543);
+    assert.equal((await store.read(KEY))?.entries.length, 2_532);
+    assert.ok(spy.atomics.length > 40);
+    for (const { records, bytes, keyBytes, largest } of spy.atomics) {
+      assert.ok(largest <= 65_536, `a value of ${largest} bytes`);
+      assert.ok(bytes + keyBytes <= 800 * 1_024, `an atomic of ${bytes + keyBytes} bytes`);
+      assert.ok(records <= 1_000 && keyBytes <= 80 * 1_024, `${records} records, keys of ${keyBytes} bytes`);
     }
-    assert.deepEqual((await two.read(KEY))?.entries, entries);
-  });
-});
-
-Deno.test("kvStore() leaves alone what was stored in another format", async () => {
-  await withFile(async ({ one, two, kv }) => {
-    const { lease } = await take(one);
-    await one.commit(KEY, lease, { entries: userEntries(0, 1) });
-    const head = await kv.get<Uint8Array>([...PREFIX, "h"]);
-    const later = { ...JSON.parse(new TextDecoder().decode(head.value ?? undefined)), schema: 2, leases: [] };
-    await kv.set([...PREFIX, "h"], new TextEncoder().encode(JSON.stringify(later)));
-    const before = await dump(kv);
-    const error = {
-      code: "store_schema",
-      fields: { found: 2, wanted: 1 },
-      message: /found stored format 2, wanted 1/,
-    };
-    await assert.rejects(two.read(KEY), error);
-    await assert.rejects(two.entry(KEY, 0), error);
-    await assert.rejects(take(two), error);
-    await assert.rejects(two.commit(KEY, lease, { entries: userEntries(1, 1) }), error);
-    // This one still remembers the head that it wrote.
-    await assert.rejects(one.commit(KEY, lease, { entries: userEntries(1, 1) }), error);
-    await assert.rejects(two.renew(KEY, lease, 1), error);
-    await assert.rejects(two.delete(KEY), error);
-    assert.deepEqual(await dump(kv), before);
+    // Small commits are one atomic each: the entry, its events and the head.
+    const before = spy.atomics.length;
+    const next = await take(store, { turn: "t2" });
+    await store.commit(KEY, next.lease, {
+      entries: userEntries(2_532, 1),
+      events: [{ id: "t2:0", type: "a" }],
+    });
+    await store.commit(KEY, next.lease, { events: [{ id: "t2:1", type: "b" }], release: true });
+    assert.deepEqual(spy.atomics.slice(before).map(({ records }) => records), [2, 3, 2]);
+    store.close();
   });
 });
 
@@ -358,8 +168,59 @@ Deno.test("kvStore() says which database it cannot open", async () => {
 
 Deno.test("kvStore() can be closed twice, and answers nothing after that", async () => {
   const store = await kvStore({ path: ":memory:" });
-  await store.ping();
+  assert.equal(await store.read(KEY), null);
   store.close();
   store.close();
-  await assert.rejects(store.ping());
+  await assert.rejects(store.read(KEY));
 });
+
+Deno.test("kvStore() and memoryStore() append to a long session and read it at the price of a short one", async () => {
+  const stores = { kv: await kvStore({ path: ":memory:" }), memory: memoryStore() };
+  for (const [name, store] of Object.entries(stores)) {
+    const [short, long] = [await growing(store, "short", 1_000), await growing(store, "long", 10_000)];
+    // Against itself in one run, by the same amount of work: what grew with the log would cost ten times as much.
+    const cost = { append: [Infinity, Infinity], read: [Infinity, Infinity] };
+    for (let round = 0; round < 7; round++) {
+      for (const [i, session] of [short, long].entries()) {
+        cost.append[i] = Math.min(cost.append[i] ?? 0, await cpuTime(() => session.append(40)));
+        const times = session === short ? 10 : 1;
+        cost.read[i] = Math.min(cost.read[i] ?? 0, await cpuTime(() => session.read(times)));
+      }
+    }
+    for (const [work, [few = 0, many = Infinity]] of Object.entries(cost)) {
+      assert.ok(
+        many < 4 * few,
+        `${name} ${work}: ${many} us of CPU in a long session, ${few} us in a short one`,
+      );
+    }
+    store.close();
+  }
+});
+
+/** A session of so many entries, and more to come. */
+async function growing(store: Store, session: string, entries: number) {
+  const key = { ...KEY, session };
+  const { lease } = await take(store, { key, turn: session, ttlMs: 1_000_000 });
+  let length = 0;
+  const commit = async (count: number) => {
+    await store.commit(key, lease, { entries: userEntries(length, count) });
+    length += count;
+  };
+  while (length < entries) await commit(100);
+  return {
+    append: async (times: number) => {
+      for (let i = 0; i < times; i++) await commit(1);
+    },
+    read: async (times: number) => {
+      for (let i = 0; i < times; i++) await store.read(key);
+    },
+  };
+}
+
+/** Microseconds of CPU that something takes: the machine may have other things to do. */
+async function cpuTime(run: () => Promise<void>): Promise<number> {
+  const before = process.cpuUsage();
+  await run();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}

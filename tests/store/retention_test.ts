@@ -1,41 +1,44 @@
 import assert from "node:assert/strict";
+import type { SessionKey, Store } from "../../src/ports.ts";
 import { kvStore } from "../../src/store/kv.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { deleteUnused } from "../../src/store/retention.ts";
 import { ManualClock } from "../support/clock.ts";
+import { makeSession, take, userEntries } from "../support/store_contract.ts";
 
-const DAY_MS = 24 * 3_600_000;
+const DAY = 24 * 3_600_000;
 
-for (const name of ["memoryStore", "kvStore"] as const) {
-  Deno.test(`deleteUnused() deletes what nobody used for long from a ${name}, and nothing else`, async () => {
+const STORES: readonly [string, (clock: ManualClock) => Promise<Store>][] = [
+  ["memoryStore()", (clock) => Promise.resolve(memoryStore({ clock }))],
+  ["kvStore()", (clock) => kvStore({ path: ":memory:", clock })],
+];
+
+for (const [name, make] of STORES) {
+  Deno.test(`deleteUnused() deletes what nobody has used for long from ${name}`, async () => {
     const clock = new ManualClock();
-    const store = name === "memoryStore"
-      ? memoryStore({ clock })
-      : await kvStore({ clock, path: ":memory:" });
-    try {
-      const make = async (session: string, tenant = "acme") => {
-        const key = { tenant, session };
-        const request = { agent: "a", owner: "o", turn: `t-${session}`, ttlMs: 10_000 };
-        return { key, lease: (await store.acquire(key, request)).lease };
-      };
-      // More than a page of old ones, of two tenants.
-      for (let n = 0; n < 70; n++) {
-        const { key, lease } = await make(`old${n}`, n % 2 === 0 ? "acme" : "other");
-        await store.commit(key, lease, { release: true });
-      }
-      const used = await make("used");
-      const running = await make("running");
-      await clock.advance(10 * DAY_MS);
-      await store.commit(used.key, used.lease, { release: true });
-      await store.renew(running.key, running.lease, 10_000);
-      assert.equal(await deleteUnused(store, { unusedMs: 10 * DAY_MS + 1, clock }), 0);
-      assert.equal(await deleteUnused(store, { unusedMs: 9 * DAY_MS, clock }), 70);
-      const { sessions, next } = await store.list(null);
-      assert.deepEqual(sessions.map(({ key }) => key.session).toSorted(), ["running", "used"]);
-      assert.equal(next, null);
-      assert.equal(await deleteUnused(store, { unusedMs: 0, clock, signal: AbortSignal.abort() }), 0);
-    } finally {
-      store.close();
-    }
+    const store = await make(clock);
+    const keys = Array.from({ length: 120 }, (_, i): SessionKey => ({
+      tenant: `tenant ${i % 3}`,
+      ...(i % 2 === 0 ? { user: "ada" } : {}),
+      session: `s${i}`,
+    }));
+    for (const key of keys) await makeSession(store, key);
+    const [used, running, left, late] = keys;
+    assert.ok(used !== undefined && running !== undefined && left !== undefined && late !== undefined);
+    await take(store, { key: left, turn: "left" });
+    await clock.advance(DAY);
+    await makeSession(store, used, { turn: "again", entries: userEntries(0, 1) });
+    await take(store, { key: running, turn: "running" });
+    const unused = { unusedMs: DAY - 1, clock };
+    const stop = new AbortController();
+    stop.abort();
+    assert.equal(await deleteUnused(store, { ...unused, signal: stop.signal }), 0);
+    assert.equal(await deleteUnused(store, { unusedMs: DAY, clock }), 0);
+    assert.equal(await deleteUnused(store, unused), 118);
+    assert.equal(await deleteUnused(store, unused), 0);
+    const { sessions, next } = await store.list(null);
+    assert.deepEqual([sessions.map(({ key }) => key.session).sort(), next], [["s0", "s1"], null]);
+    assert.equal(await store.read(left), null);
+    store.close();
   });
 }
