@@ -27,7 +27,10 @@ export type CliRequest =
   };
 
 interface Flag {
+  /** As the field of a request over HTTP, with dashes. */
   readonly name: string;
+  /** Names that it had. */
+  readonly aliases?: readonly string[];
   /** What stands for its value in the help; a flag without a value has none. */
   readonly value?: string;
   readonly isRepeated?: boolean;
@@ -51,34 +54,52 @@ const FLAGS: readonly Flag[] = [
   },
   { name: "policy", value: "NAME", commands: ["compact"], about: "full (default) or backward" },
   {
-    name: "pin",
+    name: "pinned",
+    aliases: ["pin"],
     value: "N",
     isRepeated: true,
     commands: ["compact"],
     about: "a message that stays; repeatable",
   },
   { name: "summary", value: "TEXT", commands: ["compact"], about: "prose to put behind the ledger" },
-  { name: "reserve", value: "N", commands: ["compact"], about: "tokens kept free for the summary" },
+  {
+    name: "summary-reserve",
+    aliases: ["reserve"],
+    value: "N",
+    commands: ["compact"],
+    about: "tokens for the summary; a cut aims at the budget less them",
+  },
   {
     name: "lookback",
     value: "SHARE",
     commands: ["compact"],
-    about: "share of the budget a cut may keep beyond it",
+    about: "share of the target that a cut may keep beyond it; default 0.15",
   },
   {
     name: "lookahead",
     value: "SHARE",
     commands: ["compact"],
-    about: "share of the budget a cut may leave unused",
+    about: "share of the target that a cut may keep less than it; default 0.15",
   },
-  { name: "no-repair", commands: ["compact"], about: "leaves what is broken as it is" },
-  { name: "write", commands: ["repair"], about: "rewrites FILE, keeps FILE.bak, and prints what changed" },
+  {
+    name: "repair",
+    value: "BOOL",
+    commands: ["compact"],
+    about: "true (default), or false: leaves what is broken as it is",
+  },
+  { name: "no-repair", commands: ["compact"], about: "--repair false" },
+  { name: "plan", commands: ["compact"], about: "shows what would be summarised, and changes nothing" },
+  {
+    name: "write",
+    commands: ["repair", "compact"],
+    about: "rewrites FILE, keeps FILE.bak, and prints what changed",
+  },
   { name: "format", value: "NAME", about: `${FORMAT_NAMES.join(", ")}; default: found out` },
   {
     name: "in-flight",
     value: "CALL",
     isRepeated: true,
-    about: "a call that will be answered: its id, or MESSAGE.CALL",
+    about: "a call that will be answered: its id, or MESSAGE.CALL as in 8.1",
   },
   {
     name: "long-running",
@@ -114,8 +135,9 @@ export function helpText(command: Command | null): string {
     ...Object.entries(COMMANDS).filter(([name]) => command === null || name === command)
       .map(([name, about]) => `  ${name.padEnd(20)} ${about}`),
     "",
-    "FILE is JSON (a list of messages, or an object that holds one as messages, input or contents) or",
-    "JSONL; - is standard input. Messages are counted from 0.",
+    "FILE is JSON (a list of messages, or an object that holds one as messages, input or contents), or",
+    "JSONL: one message a line, one such list or object a line, or the session log of an agent, whose",
+    "lines wrap messages in message or payload. - is standard input. Messages are counted from 0.",
     "",
     ...flagsOf(command).map(({ name, value, commands, about }) => {
       const only = command === null && commands !== undefined ? ` (${commands.join(", ")})` : "";
@@ -142,9 +164,12 @@ function nameOf<Name extends string>(flag: string, text: string, names: readonly
   throw badUsage(`Cannot use --${flag}: found ${JSON.stringify(text)}, wanted ${names.join(", ")}`);
 }
 
-function callOf(text: string): CallName {
-  const place = text.match(/^(\d{1,9})\.(\d{1,9})$/);
-  return place === null ? text : { at: Number(place[1]), call: Number(place[2]) };
+/** The flag of a name; fields of requests are known as they are called there, too. */
+function findFlag(known: readonly Flag[], name: string): Flag | undefined {
+  const dashed = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return known.find((flag) =>
+    flag.name === dashed || flag.aliases?.includes(name) === true || (name === "h" && flag.name === "help")
+  );
 }
 
 /** Words of a command line: flags with their values, and the rest. */
@@ -166,7 +191,7 @@ function readWords(
       continue;
     }
     const [, name = "", inline] = word.match(/^--?([^=]*)(?:=(.*))?$/s) ?? [];
-    const flag = known.find((found) => found.name === name || (name === "h" && found.name === "help"));
+    const flag = findFlag(known, name);
     if (flag === undefined) {
       const list = known.map((found) => `--${found.name}`).join(" ");
       throw badUsage(`Cannot use ${word.slice(0, 100)}: ${command ?? "selvage"} knows ${list}`);
@@ -210,8 +235,10 @@ export function parseCommandLine(words: readonly string[]): CliRequest {
   if (flags.has("write") && rest.includes("-")) {
     throw badUsage("Cannot write to standard input: wanted a FILE with --write");
   }
+  if (flags.has("write") && flags.has("plan")) {
+    throw badUsage("Cannot use --write with --plan: a plan changes nothing");
+  }
   const one = (name: string): string | undefined => flags.get(name)?.[0];
-  const calls = (name: string): readonly CallName[] | undefined => flags.get(name)?.map(callOf);
   const positive = (name: string): number =>
     numberOf(name, one(name) ?? "", (value) => value > 0, "a number over 0");
   const share = (name: string): number =>
@@ -219,13 +246,15 @@ export function parseCommandLine(words: readonly string[]): CliRequest {
   if (command === "compact" && !flags.has("budget")) {
     throw badUsage("Cannot compact: found no --budget, wanted the tokens to keep");
   }
-  const inFlight = calls("in-flight");
-  const longRunning = calls("long-running");
+  // The names of calls are read with the transcript: what looks like a place may be an id.
+  const inFlight: readonly CallName[] | undefined = flags.get("in-flight");
+  const longRunning: readonly CallName[] | undefined = flags.get("long-running");
   const format = one("format");
   const thinking = one("thinking");
   const policy = one("policy");
   const summary = one("summary");
-  const pins = flags.get("pin");
+  const pins = flags.get("pinned");
+  const repair = nameOf("repair", one("repair") ?? "true", ["true", "false"]) === "true";
   return {
     kind: "run",
     command,
@@ -241,15 +270,16 @@ export function parseCommandLine(words: readonly string[]): CliRequest {
     },
     compact: {
       budget: command === "compact" ? positive("budget") : 1,
-      repair: !flags.has("no-repair"),
+      repair: repair && !flags.has("no-repair"),
+      ...(flags.has("plan") ? { plan: true } : {}),
       ...(policy === undefined ? {} : { policy: nameOf("policy", policy, ["full", "backward"]) }),
       ...(flags.has("lookback") ? { lookback: share("lookback") } : {}),
       ...(flags.has("lookahead") ? { lookahead: share("lookahead") } : {}),
-      ...(flags.has("reserve") ? { summaryReserve: share("reserve") } : {}),
+      ...(flags.has("summary-reserve") ? { summaryReserve: share("summary-reserve") } : {}),
       ...(summary === undefined ? {} : { summary }),
       ...(pins === undefined ? {} : {
         pinned: pins.map((pin) =>
-          numberOf("pin", pin, (value) => Number.isInteger(value) && value >= 0, "the number of a message")
+          numberOf("pinned", pin, (value) => Number.isInteger(value) && value >= 0, "the number of a message")
         ),
       }),
     },

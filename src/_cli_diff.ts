@@ -1,6 +1,6 @@
 /**
- * What changed between two lists of messages, message by message. Messages that were not edited are the same
- * objects, so nothing needs to be compared.
+ * What changed between two lists of messages, message by message: for people, no patch. Messages that were not edited
+ * are the same objects, so nothing needs to be compared.
  *
  * @module
  */
@@ -48,13 +48,17 @@ function excerpt(text: string, at: number): string {
  *
  * @param before Messages that came in.
  * @param after Messages that are to be written.
- * @param options Text of a message, colours.
- * @returns Hunks: the number of the first message before and after, then messages that went and came.
+ * @param options Text of a message, its name by its index among those that came in, colours.
+ * @returns Changes, each with the messages that came in where it is: what went, with a `-`, and what came, with a `+`.
  */
 export function diffMessages(
   before: readonly unknown[],
   after: readonly unknown[],
-  { textOf, paint }: { readonly textOf: (message: unknown) => string; readonly paint: Paint },
+  { textOf, nameOf, paint }: {
+    readonly textOf: (message: unknown) => string;
+    readonly nameOf: (at: number) => string;
+    readonly paint: Paint;
+  },
 ): readonly string[] {
   const places = new Map(before.map((message, index) => [message, index]));
   const origins = after.map((message) => places.get(message) ?? -1);
@@ -66,17 +70,28 @@ export function diffMessages(
     while (next < after.length && !kept.has(next)) next++;
     const until = next < after.length ? origins[next] ?? before.length : before.length;
     if (next > index || until > old) {
-      lines.push(paint.bold(`@@ -${old},${until - old} +${index},${next - index} @@`));
+      lines.push(paint.bold(`  ${placeOf(old, until, nameOf)}:`));
       const [gone, come] = [before.slice(old, until).map(textOf), after.slice(index, next).map(textOf)];
       // Messages that were edited stand side by side: each is shown around its first change.
       const changes = gone.map((text, at) =>
         gone.length === come.length ? firstChange(text, come[at] ?? "") : 0
       );
-      for (const [at, text] of gone.entries()) lines.push(paint.red(`-${excerpt(text, changes[at] ?? 0)}`));
-      for (const [at, text] of come.entries()) lines.push(paint.green(`+${excerpt(text, changes[at] ?? 0)}`));
+      for (const [at, text] of gone.entries()) {
+        lines.push(paint.red(`  - ${excerpt(text, changes[at] ?? 0)}`));
+      }
+      for (const [at, text] of come.entries()) {
+        lines.push(paint.green(`  + ${excerpt(text, changes[at] ?? 0)}`));
+      }
     }
     old = until + 1;
     index = next + 1;
   }
   return lines;
+}
+
+/** Where a change is, by the messages that came in. */
+function placeOf(from: number, to: number, nameOf: (at: number) => string): string {
+  if (to > from + 1) return `${nameOf(from)} to ${nameOf(to - 1)}`;
+  if (to > from) return nameOf(from);
+  return from === 0 ? "in front of all" : `behind ${nameOf(from - 1)}`;
 }

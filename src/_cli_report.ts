@@ -9,7 +9,8 @@ import type { CheckDocument } from "./formats/describe.ts";
 import type { Piece } from "./formats/format.ts";
 import type { Reading } from "./formats/read.ts";
 import type { Repair } from "./formats/repair.ts";
-import { titleOf } from "./_cli_files.ts";
+import type { TranscriptFile } from "./_cli_files.ts";
+import { titleOf } from "./_cli_source.ts";
 import { drawAtoms } from "./_cli_picture.ts";
 import { grouped, type Paint, plain, plural, WIDTH, wrap } from "./_cli_text.ts";
 
@@ -21,84 +22,133 @@ export interface Subject {
   readonly file: string;
   readonly reading: Reading;
   readonly document: CheckDocument;
-  readonly lineOf: (at: number) => number | null;
+  readonly found: TranscriptFile;
   readonly paint: Paint;
 }
 
-/** One line on what a message is. */
-function contextOf(pieces: readonly Piece[]): string {
-  const parts = pieces.slice(0, 4).map(({ kind, callId, name, text, files }) => {
-    const id = callId ? ` ${callId.slice(0, 40)}` : "";
-    const shown = text === "" && files ? "[file]" : JSON.stringify(text.slice(0, 2 * WIDTH));
-    if (kind === "tool_use") return `call${id} ${(name ?? "").slice(0, 40)} ${text.slice(0, 2 * WIDTH)}`;
-    return kind === "tool_result" ? `result${id} ${shown}` : `${kind} ${shown}`;
-  });
-  return plain(parts.join(", "), WIDTH - 6);
+/** Something at a message, and where it is about one call, its id or its number there. */
+interface Item {
+  readonly at: number;
+  readonly callId: string | null;
+  readonly call?: number;
 }
 
-function placeOf(at: number, { lineOf }: Subject): string {
+/** A part of a message in a few words; `number` is its own among those of its kind, where there are more. */
+function sayPiece({ kind, callId, name, text, files }: Piece, number: number | null): string {
+  const which = number === null ? "" : ` ${number}:`;
+  const id = callId ? ` ${callId.slice(0, 40)}` : "";
+  const shown = text === "" && files ? "[file]" : JSON.stringify(text.slice(0, 2 * WIDTH));
+  if (kind === "tool_use") {
+    return `call${which}${id} ${(name ?? "").slice(0, 40)} ${text.slice(0, 2 * WIDTH)}`;
+  }
+  return kind === "tool_result" ? `result${which}${id} ${shown}` : `${kind} ${shown}`;
+}
+
+/** One line on what a message is: on all of it, or on those of its parts that something is about. */
+function contextOf(pieces: readonly Piece[], { callId, call }: Item): string {
+  const calls = pieces.filter((piece) => piece.kind === "tool_use" && piece.approval !== true);
+  const results = pieces.filter((piece) => piece.kind === "tool_result");
+  const numberOf = (piece: Piece): number | null => {
+    const list = piece.kind === "tool_use" ? calls : results;
+    return list.length > 1 && list.includes(piece) ? list.indexOf(piece) : null;
+  };
+  const own = pieces.filter((piece) =>
+    call === undefined ? callId !== null && piece.callId === callId : piece === calls[call]
+  );
+  const shown = (own.length > 0 ? own : pieces).slice(0, 4);
+  return plain(shown.map((piece) => sayPiece(piece, numberOf(piece))).join(", "), WIDTH - 6);
+}
+
+/** A message of a transcript by its number, and its line where it has one. */
+export function placeOf(at: number, { lineOf }: TranscriptFile): string {
   const line = lineOf(at);
   return line === null ? `message ${at}` : `message ${at} (line ${line})`;
 }
 
-/** A list of things at messages, each with a line of context; the rest is counted. */
-function listAt<Item extends { readonly at: number }>(
-  items: readonly Item[],
+/** A list of things at messages, each with a line of context; what is the same is counted, and so is the rest. */
+function listAt<One extends Item>(
+  items: readonly One[],
   subject: Subject,
-  say: (item: Item) => string,
+  say: (item: One) => string,
 ): readonly string[] {
   const { pieces } = subject.reading;
+  const said = new Map<string, { readonly item: One; times: number }>();
+  for (const item of items) {
+    const text = `${placeOf(item.at, subject.found)}: ${say(item)}`;
+    const same = said.get(text);
+    if (same === undefined) said.set(text, { item, times: 1 });
+    else same.times++;
+  }
+  const listed = [...said].slice(0, MAX_LISTED);
+  const rest = [...said.values()].slice(MAX_LISTED).reduce((sum, { times }) => sum + times, 0);
   return [
-    ...items.slice(0, MAX_LISTED).flatMap((item) => [
-      ...wrap(`  ${plain(`${placeOf(item.at, subject)}: ${say(item)}`, 4 * WIDTH)}`, "      "),
-      subject.paint.dim(`      ${contextOf(pieces[item.at] ?? [])}`),
+    ...listed.flatMap(([text, { item, times }]) => [
+      ...wrap(`  ${plain(text, 4 * WIDTH)}${times > 1 ? ` (${grouped(times)} times)` : ""}`, "      "),
+      subject.paint.dim(`      ${contextOf(pieces[item.at] ?? [], item)}`),
     ]),
-    ...(items.length > MAX_LISTED
-      ? [`  and ${grouped(items.length - MAX_LISTED)} more; --json lists all`]
-      : []),
+    ...(rest > 0 ? [`  and ${grouped(rest)} more; --json lists all`] : []),
   ];
 }
 
-/** The line that says which transcript this is. */
-function headingOf({ file, reading }: Subject): string {
+/** The lines that say which transcript this is. */
+function headingOf({ file, found, reading, paint }: Subject): readonly string[] {
   const { format, messages, transcript } = reading;
   const calls = transcript.pairs.filter((pair) => transcript.records[pair.call]?.approval !== true).length;
-  const tokens = transcript.records.reduce((sum, record) => sum + record.tokens, 0);
-  return `${plain(titleOf(file), 2 * WIDTH)}: ${format.name}, ${plural(messages.length, "message")}, ${
-    plural(calls, "call")
-  }, ` +
-    plural(tokens, "token");
+  const counts = [
+    plural(messages.length, "message"),
+    plural(calls, "call"),
+    plural(allTokens(reading), "token"),
+  ];
+  const where = found.line === null ? "" : `, line ${found.line}`;
+  const { wrapper } = found;
+  const left = wrapper === null || wrapper.skipped === 0
+    ? ""
+    : `; ${plural(wrapper.skipped, "line")} without one left out`;
+  return [
+    ...wrap(`${plain(titleOf(file), 2 * WIDTH)}${where}: ${[format.name, ...counts].join(", ")}`, "  ").map(
+      paint.bold,
+    ),
+    ...(wrapper === null ? [] : [`  a log: the messages were read from \`${wrapper.inside}\`${left}`]),
+  ];
+}
+
+/** Tokens of all messages, those of the system included. */
+function allTokens({ transcript }: Reading): number {
+  return transcript.records.reduce((sum, record) => sum + record.tokens, 0);
 }
 
 function sayViolation({ code, condition, message }: Violation): string {
   return `${code} (${condition}): ${message}`;
 }
 
-function sayRepair({ code, callId }: Repair): string {
-  return callId === null ? code : `${code}, ${callId}`;
+function sayRepair({ code, message }: Repair): string {
+  return `${code}: ${message}`;
 }
 
 /** The report of `check`. */
 export function reportCheck(subject: Subject): readonly string[] {
   const { reading, document, paint } = subject;
-  const { violations, pending, abandoned, openCalls } = document;
+  const { violations, notices, pending, abandoned, openCalls } = document;
   const verdict = violations.length === 0
     ? paint.green("valid")
     : paint.red(plural(violations.length, "violation"));
   const open = [
+    ...(notices.length > 0 ? [plural(notices.length, "notice")] : []),
     ...(pending.length > 0 ? [`${plural(pending.length, "call")} in flight`] : []),
     ...(abandoned.length > 0 ? [`${grouped(abandoned.length)} abandoned`] : []),
   ];
   const inFlight = openCalls.filter(({ state }) => state === "in_flight");
   return [
-    ...wrap(headingOf(subject), "  ").map(paint.bold),
+    ...headingOf(subject),
     `  ${[verdict, ...open].join(", ")}`,
     ...listAt(violations, subject, sayViolation),
     ...listAt(
       inFlight,
       subject,
-      ({ call, callId, name }) =>
-        `call ${call} is in flight: ${[name, callId].filter((word) => word).join(", ") || "no name, no id"}`,
+      ({ at, call, callId, name }) =>
+        `call ${at}.${call} is in flight: ${
+          [name, callId].filter((word) => word).join(", ") || "no name, no id"
+        }`,
     ),
     `  legal cuts: ${cutsOf(document)}`,
     ...drawAtoms(document, { pieces: reading.pieces, paint }),
@@ -108,7 +158,8 @@ export function reportCheck(subject: Subject): readonly string[] {
 /** The legal cuts, or how many there are. */
 function cutsOf({ legalCuts }: CheckDocument): string {
   const list = legalCuts.slice(0, WIDTH).join(" ");
-  return legalCuts.length < WIDTH && list.length < WIDTH - 14 ? list : grouped(legalCuts.length);
+  const isShort = legalCuts.length < WIDTH && list.length < WIDTH - 14;
+  return isShort ? list : `${grouped(legalCuts.length)} of them; --json lists all`;
 }
 
 /** The report of `repair`. */
@@ -124,7 +175,7 @@ export function reportRepair(
   const { paint } = subject;
   const verdict = repairs.length === 0 ? "nothing to repair" : plural(repairs.length, "repair");
   return [
-    ...wrap(headingOf(subject), "  ").map(paint.bold),
+    ...headingOf(subject),
     `  ${repairs.length === 0 ? paint.green(verdict) : paint.yellow(verdict)}`,
     ...listAt(repairs, subject, sayRepair),
     ...(left.length === 0
@@ -133,39 +184,73 @@ export function reportRepair(
     ...left.slice(0, MAX_LISTED).flatMap((found) =>
       wrap(`  ${plain(`message ${found.at}: ${sayViolation(found)}`, 4 * WIDTH)}`, "      ")
     ),
-    ...(backup === null
-      ? []
-      : wrap(`  written; the file as it was is ${plain(backup, 4 * WIDTH)}`, "      ")),
+    ...written(backup),
   ];
 }
 
-/** The report of `compact`. */
-export function reportCompact(subject: Subject, compacted: CompactedTranscript): readonly string[] {
+function written(backup: string | null): readonly string[] {
+  return backup === null
+    ? []
+    : wrap(`  written; the file as it was is ${plain(backup, 4 * WIDTH)}`, "      ");
+}
+
+/** The report of `compact`; of a plan also what it would summarise. */
+export function reportCompact(
+  subject: Subject,
+  { compacted, backup, isPlan }: {
+    readonly compacted: CompactedTranscript;
+    readonly backup: string | null;
+    readonly isPlan: boolean;
+  },
+): readonly string[] {
   const { reading, document, paint } = subject;
   const { outcome, cut, tokens, ledger, trims, repairs, reason, nearest } = compacted;
   const away = cut === null || cut.distance === 0
     ? "on target"
-    : `${plural(Math.abs(cut.distance), "token")} ${cut.distance > 0 ? "over" : "under"} the budget`;
+    : `${plural(Math.abs(cut.distance), "token")} ${cut.distance > 0 ? "over" : "under"} its target`;
+  const isSystemApart = allTokens(reading) !== tokens.before;
   const counts = [
-    `${grouped(tokens.before)} -> ${grouped(tokens.after)} tokens, budget ${grouped(tokens.budget)}`,
+    `${grouped(tokens.before)} -> ${grouped(tokens.after)} tokens${
+      isSystemApart ? " without system messages" : ""
+    }, budget ${grouped(tokens.budget)}`,
     ...(cut === null ? [] : [`${plural(ledger.length, "pair")} in the ledger`]),
     ...(trims.length > 0 ? [`${plural(trims.length, "result")} shortened`] : []),
     ...(repairs.length > 0 ? [plural(repairs.length, "repair")] : []),
   ];
   const around = [nearest?.before ?? null, nearest?.after ?? null].filter((at) => at !== null).join(" and ");
-  const why = {
-    compacted: paint.green(`compacted: ${cut?.method} cut at message ${cut?.at}, ${away}`),
-    nothing: paint.green("nothing to do: it fits"),
-    deferred: paint.yellow(`deferred: ${reason}; nearest legal cuts: ${around || "none"}`),
-    refused: paint.red(
+  const [color, why] = {
+    compacted: [
+      paint.green,
+      `${
+        isPlan ? "plan, nothing is changed" : "compacted"
+      }: ${cut?.method} cut at message ${cut?.at}, ${away}`,
+    ],
+    nothing: [paint.green, "nothing to do: it fits"],
+    deferred: [paint.yellow, `deferred: ${reason}; nearest legal cuts: ${around || "none"}`],
+    refused: [
+      paint.red,
       `refused: ${reason}${nearest === null ? "" : `; nearest legal cuts: ${around || "none"}`}`,
-    ),
-  };
+    ],
+  }[outcome] as [(text: string) => string, string];
   return [
-    ...wrap(headingOf(subject), "  ").map(paint.bold),
-    `  ${why[outcome]}`,
-    `  ${counts.join(", ")}`,
+    ...headingOf(subject),
+    ...wrap(`  ${why}`, "      ").map(color),
+    ...wrap(`  ${counts.join(", ")}`, "      "),
     ...listAt(repairs, subject, sayRepair),
+    ...(isPlan && compacted.toSummarise !== undefined
+      ? [
+        `  to be summarised: ${
+          plural(compacted.toSummarise.length, "message")
+        } in front of message ${cut?.at}`,
+        ...ledger.slice(0, MAX_LISTED).map(({ tool, arguments: args, outcome, digest, at }) =>
+          `  ${plain(`${placeOf(at, subject.found)}: ${tool} ${args} -> ${outcome}: ${digest}`, WIDTH - 2)}`
+        ),
+        ...(ledger.length > MAX_LISTED
+          ? [`  and ${grouped(ledger.length - MAX_LISTED)} more; --json lists all`]
+          : []),
+      ]
+      : []),
     ...drawAtoms(document, { pieces: reading.pieces, cut: cut?.at ?? null, paint }),
+    ...written(backup),
   ];
 }

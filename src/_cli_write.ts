@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { explainFault } from "./_cli_source.ts";
 import { SelvageError } from "./core/errors.ts";
 
 /** When and in which size a file was last written. */
@@ -17,10 +18,18 @@ export interface Seen {
   readonly mtimeMs: number;
 }
 
-/** Looks at a file before it is read, so that {@link replaceFile} can tell whether somebody else has written it. */
-export async function lookAt(file: string): Promise<Seen> {
-  const { size, mtimeMs } = await stat(file);
-  return { size, mtimeMs };
+/**
+ * Looks at a file before it is read, so that {@link replaceFile} can tell whether somebody else has written it; null
+ * where it cannot be looked at, as a read will tell.
+ */
+export async function lookAt(file: string): Promise<Seen | null> {
+  try {
+    const { size, mtimeMs } = await stat(file);
+    return { size, mtimeMs };
+  } catch (error) {
+    if (explainFault(error, file) === null) throw error;
+    return null;
+  }
 }
 
 /** Copies a file to the first of FILE.bak, FILE.bak.1, FILE.bak.2 … that is free. */
@@ -37,17 +46,35 @@ async function backUp(file: string): Promise<string> {
 }
 
 /**
- * Replaces a file in one step: whoever reads it sees the old text or the new one. A backup is made first.
+ * Replaces a file in one step: whoever reads it sees the old text or the new one. A backup is made first; where the
+ * file stays as it was, none is left behind.
  *
  * @param file The path; where it is a link, the file behind it is replaced.
  * @param chunks The new text.
  * @param seen What {@link lookAt} found.
  * @returns The path of the backup.
- * @throws SelvageError `changed_meanwhile`; errors of the file system.
+ * @throws SelvageError `changed_meanwhile`, `hard_linked`, `unwritable`.
  */
 export async function replaceFile(file: string, chunks: Iterable<string>, seen: Seen): Promise<string> {
+  try {
+    return await replace(file, chunks, seen);
+  } catch (error) {
+    const fault = explainFault(error, file);
+    if (fault === null) throw error;
+    throw new SelvageError("unwritable", `Cannot write ${file}: ${fault}`, { cause: error });
+  }
+}
+
+async function replace(file: string, chunks: Iterable<string>, seen: Seen): Promise<string> {
   const target = await realpath(file);
-  const { mode } = await stat(target);
+  const { mode, nlink } = await stat(target);
+  if (nlink > 1) {
+    throw new SelvageError(
+      "hard_linked",
+      `Cannot write ${file}: found ${nlink} names for this file (hard links), of which only one would change; ` +
+        "copy it first, or run without --write",
+    );
+  }
   const temporary = join(dirname(target), `.selvage-${process.pid}-${crypto.randomUUID().slice(0, 8)}.tmp`);
   const backup = await backUp(file);
   try {
@@ -66,6 +93,7 @@ export async function replaceFile(file: string, chunks: Iterable<string>, seen: 
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
+    await rm(backup, { force: true });
     throw error;
   }
   return backup;

@@ -11,8 +11,9 @@ import { once } from "node:events";
 import config from "../deno.json" with { type: "json" };
 import { type CliRequest, helpText, parseCommandLine } from "./_cli_args.ts";
 import { diffMessages } from "./_cli_diff.ts";
-import { readTranscriptFile, titleOf, type TranscriptFile } from "./_cli_files.ts";
-import { reportCheck, reportCompact, reportRepair, type Subject } from "./_cli_report.ts";
+import { readTranscriptFile, type TranscriptFile } from "./_cli_files.ts";
+import { placeOf, reportCheck, reportCompact, reportRepair, type Subject } from "./_cli_report.ts";
+import { titleOf } from "./_cli_source.ts";
 import { createPaint, plain, WIDTH } from "./_cli_text.ts";
 import { inBlocks, lookAt, replaceFile } from "./_cli_write.ts";
 import { compactTranscript, isLedger } from "./compaction/wire.ts";
@@ -22,7 +23,7 @@ import { describeTranscript } from "./formats/describe.ts";
 import { estimateTokens, readTranscript } from "./formats/read.ts";
 import { repairTranscript } from "./formats/repair.ts";
 import { rereadTranscript } from "./formats/reread.ts";
-import { jsonList } from "./formats/source.ts";
+import { callsByPlace } from "./http/body.ts";
 import { countOnce } from "./tokens/count_once.ts";
 import { loadCounter } from "./tokens/counter.ts";
 import { encodingOf } from "./tokens/encoding.ts";
@@ -61,92 +62,176 @@ async function chooseMeasure(model: string | undefined): Promise<(text: string) 
   }
 }
 
-/** A JSON document in one line; messages in their own text. */
-function jsonLine(
+/** A JSON document in one line; messages in their own text, each a part of it. */
+function* jsonLine(
   fields: Readonly<Record<string, unknown>>,
-  messages: readonly unknown[] | null,
   { textOf }: TranscriptFile,
-): string {
-  const text = JSON.stringify(fields);
-  if (messages === null) return `${text}\n`;
-  // A line end in JSON text is never part of a string.
-  const texts = new Map(
-    messages.map((message) => [message, textOf(message).replaceAll(/\s*[\r\n]\s*/g, "")]),
-  );
-  return `${text.slice(0, -1)},"messages":${jsonList(messages, texts)}}\n`;
+  lists: Readonly<Record<string, readonly unknown[] | undefined>> = {},
+): Generator<string> {
+  yield JSON.stringify(fields).slice(0, -1);
+  for (const [name, list] of Object.entries(lists)) {
+    if (list === undefined) continue;
+    yield `,${JSON.stringify(name)}:[`;
+    for (const [index, message] of list.entries()) {
+      // A line end in JSON text is never part of a string.
+      yield `${index > 0 ? "," : ""}${textOf(message).replaceAll(/\s*[\r\n]\s*/g, "")}`;
+    }
+    yield "]";
+  }
+  yield "}\n";
+}
+
+/** What became of one transcript. */
+interface Done {
+  readonly code: ExitCode;
+  /** The messages from now on; null where they are not to be printed. */
+  readonly messages: readonly unknown[] | null;
+  readonly isChanged: boolean;
+  /** The answer of `--json`; `backup` is where the file as it was is kept. */
+  json(backup: string | null): Iterable<string>;
+  /** The answer for people. */
+  report(paint: Subject["paint"], backup: string | null): readonly string[];
+}
+
+function check(subject: Omit<Subject, "paint">): Done {
+  const { file, found, document } = subject;
+  return {
+    code: document.valid ? 0 : 1,
+    messages: null,
+    isChanged: false,
+    json: () => jsonLine({ ...headOf(file, found), ...document }, found),
+    report: (paint) => reportCheck({ ...subject, paint }),
+  };
+}
+
+function repair(subject: Omit<Subject, "paint">, { write }: Run): Done {
+  const { file, found, reading } = subject;
+  const { messages, repairs, calls } = repairTranscript(reading);
+  const left = checkMessages(rereadTranscript(reading, { messages, calls }));
+  const { textOf } = found;
+  const fields = { ...headOf(file, found), format: reading.format.name, repairs, violations: left };
+  return {
+    code: left.length > 0 ? 1 : 0,
+    messages,
+    isChanged: repairs.length > 0,
+    json: (backup) =>
+      jsonLine({ ...fields, ...(backup === null ? {} : { backup }) }, found, write ? {} : { messages }),
+    report: (paint, backup) => [
+      ...reportRepair({ ...subject, paint }, { repairs, left, backup }),
+      ...(write && repairs.length > 0
+        ? [
+          "  what changed:",
+          ...diffMessages(reading.messages, messages, { textOf, nameOf: (at) => placeOf(at, found), paint }),
+        ]
+        : []),
+    ],
+  };
+}
+
+function compact(subject: Omit<Subject, "paint">, { write, compact }: Run): Done {
+  const { file, found, reading } = subject;
+  const compacted = compactTranscript(reading, compact);
+  const { messages, toSummarise = [], ...rest } = compacted;
+  const isPlan = compact.plan === true;
+  const fields = {
+    ...headOf(file, found),
+    ...(isPlan ? { plan: true } : {}),
+    format: reading.format.name,
+    ...rest,
+  };
+  const lists = isPlan ? { toSummarise } : write ? {} : { messages };
+  return {
+    code: rest.outcome === "compacted" || rest.outcome === "nothing" ? 0 : 1,
+    messages: isPlan ? null : messages,
+    isChanged: messages.length !== reading.messages.length ||
+      messages.some((message, at) => message !== reading.messages[at]),
+    json: (backup) => jsonLine({ ...fields, ...(backup === null ? {} : { backup }) }, found, lists),
+    report: (paint, backup) => reportCompact({ ...subject, paint }, { compacted, backup, isPlan }),
+  };
+}
+
+const COMMANDS = { check, repair, compact };
+
+/** The file, and the line where it has one transcript a line. */
+function headOf(file: string, { line }: TranscriptFile): Readonly<Record<string, unknown>> {
+  return line === null ? { file } : { file, line };
 }
 
 /** Runs the command on one file. */
 async function runFile(file: string, run: Run, count: (text: string) => number): Promise<ExitCode> {
-  const seen = run.write ? await lookAt(file) : null;
-  const found = await readTranscriptFile(file, { keepTexts: run.command !== "check" });
-  const reading = readFound(found, run, count);
-  const document = describeTranscript(reading);
   const { stdout, stderr } = process;
-  const format = reading.format.name;
-  const subject = { file, reading, document, lineOf: found.lineOf };
-  switch (run.command) {
-    case "check": {
-      if (run.json) await print(stdout, [jsonLine({ file, ...document }, null, found)]);
-      else await printLines(stdout, reportCheck({ ...subject, paint: paintFor(stdout) }));
-      return document.valid ? 0 : 1;
+  const seen = run.write ? await lookAt(file) : null;
+  const opened = await readTranscriptFile(file, { keepTexts: run.command !== "check" });
+  let code: ExitCode = 0;
+  const results: Done[] = [];
+  const messages: (readonly unknown[])[] = [];
+  // A check is printed as soon as it is done: a file of many transcripts need not be held.
+  const say = async (done: Done, backup: string | null): Promise<void> => {
+    if (run.json) return await print(stdout, done.json(backup));
+    const out = run.write || done.messages === null ? stdout : stderr;
+    await printLines(out, done.report(paintFor(out), backup));
+  };
+  for (const found of opened.transcripts) {
+    try {
+      const reading = readFound(found, run, count);
+      const done = COMMANDS[run.command](
+        { file, found, reading, document: describeTranscript(reading) },
+        run,
+      );
+      if (run.write && done.isChanged && found.wrapper !== null) throw wrapped(file, found.wrapper.inside);
+      code = done.code > code ? done.code : code;
+      messages.push(done.messages ?? found.messages);
+      if (done.messages === null) await say(done, null);
+      else results.push(done);
+    } catch (error) {
+      // Of many transcripts the others are worked on; this one stays as it was.
+      if (found.line === null) throw error;
+      await printError(error, file, run.json);
+      code = 2;
+      messages.push(found.messages);
     }
-    case "repair": {
-      const { messages, repairs, calls } = repairTranscript(reading);
-      const left = checkMessages(rereadTranscript(reading, { messages, calls }));
-      const isChanged = seen !== null && repairs.length > 0;
-      const backup = isChanged ? await replaceFile(file, found.write(messages), seen) : null;
-      const out = run.write ? stdout : stderr;
-      const paint = paintFor(out);
-      if (run.json) {
-        const fields = { file, format, repairs, violations: left, ...(backup === null ? {} : { backup }) };
-        await print(stdout, [jsonLine(fields, run.write ? null : messages, found)]);
-        return left.length > 0 ? 1 : 0;
-      }
-      if (!run.write) await print(stdout, found.write(messages));
-      if (isChanged) {
-        const { textOf } = found;
-        await printLines(out, [
-          `--- ${plain(backup ?? file, WIDTH)}`,
-          `+++ ${plain(file, WIDTH)}`,
-          ...diffMessages(reading.messages, messages, { textOf, paint }),
-        ]);
-      }
-      await printLines(out, reportRepair({ ...subject, paint }, { repairs, left, backup }));
-      return left.length > 0 ? 1 : 0;
-    }
-    case "compact": {
-      const { messages, ...rest } = compactTranscript(reading, run.compact);
-      if (run.json) await print(stdout, [jsonLine({ file, format, ...rest }, messages, found)]);
-      else {
-        await print(stdout, found.write(messages));
-        const paint = paintFor(stderr);
-        await printLines(stderr, reportCompact({ ...subject, paint }, { messages, ...rest }));
-      }
-      return rest.outcome === "compacted" || rest.outcome === "nothing" ? 0 : 1;
-    }
-    default:
-      return run.command satisfies never;
   }
+  if (results.length === 0) return code;
+  const isChanged = results.some((done) => done.isChanged);
+  const backup = seen !== null && isChanged ? await replaceFile(file, opened.write(messages), seen) : null;
+  if (!run.write && !run.json) await print(stdout, opened.write(messages));
+  for (const done of results) await say(done, done.isChanged ? backup : null);
+  return code;
+}
+
+function wrapped(file: string, inside: string): SelvageError {
+  return new SelvageError(
+    "wrapped",
+    `Cannot write ${
+      titleOf(file)
+    }: its lines wrap each message in \`${inside}\`, beside ids and times that nobody ` +
+      "can make up for a message that is new; without --write the messages are printed",
+  );
 }
 
 /** Reads the messages of a file; an error names the line where a message has one. */
 function readFound(found: TranscriptFile, run: Run, count: (text: string) => number): Subject["reading"] {
+  const { messages, hint, line } = found;
+  const { inFlight, longRunning, ...read } = run.read;
+  const format = read.format ?? hint ?? undefined;
+  const named = { messages, ...(format === undefined ? {} : { format }) };
   try {
-    return readTranscript(found.messages, {
+    return readTranscript(messages, {
       // A check reads once; a memory of its texts would only take room.
       measure: run.command === "check" ? count : countOnce(count),
       isSummary: isLedger,
-      ...(found.hint === null ? {} : { format: found.hint }),
-      ...run.read,
+      ...read,
+      ...(format === undefined ? {} : { format }),
+      ...(inFlight === undefined ? {} : { inFlight: callsByPlace(inFlight, named) }),
+      ...(longRunning === undefined ? {} : { longRunning: callsByPlace(longRunning, named) }),
     });
   } catch (error) {
     const at = error instanceof SelvageError ? error.fields["at"] : undefined;
-    const line = typeof at === "number" ? found.lineOf(at) : null;
-    if (!(error instanceof SelvageError) || line === null) throw error;
-    throw new SelvageError(error.code, `${error.message} (line ${line})`, {
+    const place = line ?? (typeof at === "number" ? found.lineOf(at) : null);
+    if (!(error instanceof SelvageError) || place === null) throw error;
+    throw new SelvageError(error.code, `${error.message} (line ${place})`, {
       cause: error,
-      fields: { ...error.fields, line },
+      fields: { ...error.fields, line: place },
     });
   }
 }

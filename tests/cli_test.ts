@@ -1,10 +1,14 @@
 /**
  * The command, run as a user runs it, and its picture and its diff by themselves.
  */
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import fc from "fast-check";
 import { diffMessages } from "../src/_cli_diff.ts";
 import { drawAtoms } from "../src/_cli_picture.ts";
+import { JsonSplitter, type SplitJson } from "../src/_cli_split.ts";
 import { createPaint, plain, wrap } from "../src/_cli_text.ts";
+import { unwrapLines } from "../src/_cli_wrapped.ts";
+import { lookAt, replaceFile } from "../src/_cli_write.ts";
 import { describeTranscript } from "../src/formats/describe.ts";
 import { readTranscript } from "../src/formats/read.ts";
 
@@ -147,7 +151,7 @@ testInFolder(
         '  message 1 (line 2): orphan_result (C2): The result x answers no call\n      result x "who asked?"\n',
       ),
     );
-    ok(out.includes("  message 4 (line 5): call 0 is in flight: run, b\n"));
+    ok(out.includes("  message 4 (line 5): call 4.0 is in flight: run, b\n"));
     ok(out.includes("  legal cuts: 0 1 2 4\n"));
     ok(out.includes("      0 |U|x|Ar|/:\n"), out);
     for (const line of shown) ok(line.length <= 100, line);
@@ -185,7 +189,8 @@ testInFolder(
     const place = text.indexOf('        {\n            "role": "user",\n            "content": "Stop."');
     equal(made, text.slice(0, place) + added + text.slice(place));
     equal((await Deno.stat(file)).mode! & 0o777, 0o640);
-    ok(first.out.includes('@@ -2,0 +2,1 @@\n+{ "role": "tool"'), first.out);
+    ok(first.out.includes('\n  what changed:\n  behind message 1:\n  + { "role": "tool"'), first.out);
+    ok(!/^(---|\+\+\+|@@)/m.test(first.out), "what is no patch does not look like one");
     match(first.out, /the file as it was is .*t\.json\.bak/);
     // Nothing to repair: nothing is written, and no backup made.
     const again = await run(["repair", "--write", file]);
@@ -241,7 +246,10 @@ testInFolder("selvage repair prints the transcript and, apart from it, the repor
     "tool",
     "user",
   ]);
-  match(err, /1 repair\n {2}message 1 \(line 2\): missing_result, a\n/);
+  match(
+    err,
+    /1 repair\n {2}message 1 \(line 2\): missing_result: Answered the call with an error: it did not finish\n/,
+  );
   equal(await Deno.readTextFile(file), text);
   const json = JSON.parse((await run(["repair", "--json", file])).out);
   deepEqual(Object.keys(json), ["file", "format", "repairs", "violations", "messages"]);
@@ -267,7 +275,7 @@ testInFolder(
     ok(made.length < messages.length);
     match(made[0].content, /^\[selvage ledger/);
     deepEqual(made[1], messages[0], "a pin stays");
-    match(err, /compacted: near cut at message \d+, (on target|\d+ tokens? (over|under) the budget)/);
+    match(err, /compacted: near cut at message \d+, (on target|\d+ tokens? (over|under) its target)/);
     match(err, /-> [\d,]+ tokens, budget 2,000, \d+ pairs in the ledger/);
     ok(err.includes("#"), "the cut shows in the picture");
     for (const line of err.split("\n")) ok(line.length <= 100, line);
@@ -309,7 +317,7 @@ testInFolder(
       ["cut.json", '[{"role":"user"', /Cannot read /],
       ["other.json", '{"a":\n1}', /found no list of messages/],
       ["bytes.json", new Uint8Array([0x5b, 0xff, 0x5d]), /no UTF-8/],
-      ["role.json", '[{"role":"wizard","content":"x"}]', /message 0: found something else in role/],
+      ["role.json", '[{"role":"wizard","content":"x"}]', /message 0: found .* in role/],
       ["format.json", '[{"a":1}]', /Cannot tell the format/],
     ];
     const files: string[] = [];
@@ -340,7 +348,7 @@ Deno.test("selvage reads deep JSON, white space and byte order marks without a f
     stdin: `[{"role":"user","content":"x"},{"role":"user","content":"x","deep":${deep}}]`,
   });
   equal(code, 2);
-  match(err, /message 1: found something else in deep\.a/);
+  match(err, /message 1: found .* in deep\.a/);
   const marked = `\ufeff\n [ {"role":"user","content":"x"} ] \n`;
   deepEqual((await run(["repair", "-"], { stdin: marked })).out, marked);
 });
@@ -364,7 +372,7 @@ for (
     [["compact", "--budget", "NaN", "x"], /--budget: found "NaN"/],
     [["compact", "--budget=", "x"], /--budget: found ""/],
     [["compact", "--budget", "5", "--budget", "6", "x"], /twice/],
-    [["compact", "--budget", "5", "--pin", "1.5", "x"], /--pin: found "1.5"/],
+    [["compact", "--budget", "5", "--pin", "1.5", "x"], /--pinned: found "1.5"/],
     [["compact", "--budget", "5", "--policy", "wild", "x"], /wanted full, backward/],
   ] as const
 ) {
@@ -487,6 +495,361 @@ Deno.test({
   },
 });
 
+/** What an agent writes into the log of a session: a line for each block of an answer, and lines of other kinds. */
+const MESSAGE_LOG = [
+  { type: "summary", summary: "Earlier" },
+  { uuid: "1", isSidechain: false, type: "user", message: user("Fix it.") },
+  ...[
+    { type: "text", text: "Let me look." },
+    { type: "tool_use", id: "t1", name: "Bash", input: { command: "ls" } },
+    { type: "tool_use", id: "t2", name: "Bash", input: { command: "pwd" } },
+  ].map((block, n) => ({
+    uuid: `a${n}`,
+    isSidechain: false,
+    type: "assistant",
+    message: { id: "msg_1", role: "assistant", content: [block] },
+  })),
+  { type: "progress", data: {} },
+  { uuid: "s", isSidechain: true, type: "user", message: user("A task for another agent") },
+  ...["t1", "t2"].map((id) => ({
+    uuid: id,
+    isSidechain: false,
+    type: "user",
+    message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "ok" }] },
+  })),
+  {
+    uuid: "b",
+    isSidechain: false,
+    type: "assistant",
+    message: {
+      id: "msg_2",
+      role: "assistant",
+      content: [{ type: "tool_use", id: "t3", name: "Bash", input: {} }],
+    },
+  },
+  { uuid: "c", isSidechain: false, type: "user", message: user("Stop.") },
+];
+
+/** The same of an agent that wraps items of the Responses API. */
+const PAYLOAD_LOG = [
+  { type: "session_meta", payload: { id: "x" } },
+  { type: "response_item", payload: { type: "message", role: "user", content: "Fix it." } },
+  { type: "event_msg", payload: { type: "user_message", message: "Fix it." } },
+  {
+    type: "response_item",
+    payload: { type: "function_call", call_id: "t3", name: "shell", arguments: "{}" },
+  },
+  { type: "response_item", payload: { type: "ghost_snapshot", ghost_commit: {} } },
+  { type: "response_item", payload: { type: "message", role: "user", content: "Stop." } },
+];
+
+testInFolder("selvage reads the messages of session logs out of what wraps them", async (folder) => {
+  const cases = [
+    { inside: "message", log: MESSAGE_LOG, format: "anthropic", messages: 6, at: 4, line: 10, skipped: 3 },
+    {
+      inside: "payload",
+      log: PAYLOAD_LOG,
+      format: "openai-responses",
+      messages: 3,
+      at: 1,
+      line: 4,
+      skipped: 3,
+    },
+  ];
+  for (const { inside, log, format, messages, at, line, skipped } of cases) {
+    const text = lines(log);
+    const file = await write(`${folder}/${inside}.jsonl`, text);
+    const whole = await write(`${folder}/${inside}.json`, JSON.stringify(log));
+    const checked = await run(["check", file]);
+    equal(checked.code, 1, checked.err);
+    match(checked.out, new RegExp(`: ${format}, ${messages} messages, `));
+    ok(checked.out.includes(`read from \`${inside}\`; ${skipped} lines without one left out`), checked.out);
+    ok(checked.out.includes(`message ${at} (line ${line}): missing_result`), checked.out);
+    const json = JSON.parse((await run(["check", "--json", whole])).out);
+    deepEqual(json.violations.map((violation: { code: string }) => violation.code), ["missing_result"]);
+    // What is printed are the messages alone; a log is not written, for its lines hold more than that.
+    const printed = await run(["repair", file]);
+    equal(printed.code, 0, printed.err);
+    equal(printed.out.trimEnd().split("\n").length, messages + 1);
+    equal((await run(["check", "-"], { stdin: printed.out })).code, 0);
+    const refused = await run(["repair", "--write", file]);
+    equal(refused.code, 2);
+    match(refused.err, new RegExp(`Cannot write .*its lines wrap each message in \`${inside}\``));
+    equal(await Deno.readTextFile(file), text);
+    const compacted = await run(["compact", "--budget", "100000", "--json", file]);
+    equal(JSON.parse(compacted.out).messages.length, messages + 1);
+  }
+  deepEqual([...Deno.readDirSync(folder)].length, 4, "no backup is left of what was not written");
+});
+
+Deno.test("unwrapLines() joins the lines of one answer, and leaves plain messages alone", () => {
+  const { messages, places, wrapper } = unwrapLines(MESSAGE_LOG);
+  deepEqual(wrapper, { inside: "message", skipped: 3 });
+  deepEqual(places, [1, 2, 7, 8, 9, 10]);
+  deepEqual((messages[1] as { content: readonly unknown[] }).content.length, 3);
+  const plain = [user("a"), { ...user("b"), message: user("c"), payload: user("d") }];
+  deepEqual(unwrapLines(plain), { messages: plain, wrapper: null, places: null });
+  const items = [{ type: "function_call", call_id: "a" }, { type: "response_item", text: "x" }];
+  equal(unwrapLines(items).wrapper, null);
+});
+
+testInFolder("selvage works on each line of a file that holds one transcript a line", async (folder) => {
+  const broken = { model: "m", messages: [user("a"), result("q")], n: 1 };
+  const text = `{"messages": [{"role":"user","content":"a"} ] , "x":1.0}\n\n  ${JSON.stringify(broken)}\n` +
+    `${JSON.stringify([user("b")])}\n${
+      JSON.stringify({ contents: [{ role: "user", parts: [{ text: "c" }] }] })
+    }\n`;
+  for (const name of ["t.jsonl", "t"]) {
+    const file = await write(`${folder}/${name}`, text);
+    const checked = await run(["check", file]);
+    equal(checked.code, 1, checked.err);
+    match(checked.out, /t(\.jsonl)?, line 3: openai-chat, 2 messages/);
+    const json = (await run(["check", "--json", file])).out.trimEnd().split("\n").map((line) =>
+      JSON.parse(line)
+    );
+    deepEqual(json.map((found) => [found.line, found.valid, found.format]), [
+      [1, true, "openai-chat"],
+      [3, false, "openai-chat"],
+      [4, true, "openai-chat"],
+      [5, true, "gemini"],
+    ]);
+    const mended = text.replace(
+      JSON.stringify(result("q")),
+      JSON.stringify(user("[selvage: a result without its call (q)] done")),
+    );
+    equal((await run(["repair", file])).out, mended);
+    const written = await run(["repair", "--write", file]);
+    equal(written.code, 0, written.err);
+    equal(await Deno.readTextFile(file), mended);
+    equal(written.out.split("written; the file as it was").length, 2);
+    equal(await Deno.readTextFile(`${file}.bak`), text);
+  }
+  // One line that cannot be read does not hide the others, and stays as it is.
+  const bad = `${JSON.stringify([{ role: "wizard", content: "" }])}\n${
+    JSON.stringify([user("a"), result("q", "")])
+  }\n`;
+  const repaired = await run(["repair", "-"], { stdin: bad });
+  equal(repaired.code, 2);
+  match(repaired.err, /role.*\(line 1\)/);
+  equal(repaired.out, `${bad.split("\n")[0]}\n${JSON.stringify([user("a")])}\n`);
+  const noJson = await run(["check", "-"], { stdin: `${JSON.stringify([user("a")])}\n[{]\n` });
+  equal(noJson.code, 2);
+  match(noJson.err, /Cannot read standard input: line 2: /);
+});
+
+testInFolder("selvage compact shows a plan and changes nothing, and writes with a backup", async (folder) => {
+  const messages = [
+    { role: "system", content: "Be brief." },
+    user("Start."),
+    ...Array.from({ length: 60 }, (_, n) => [call(`c${n}`), result(`c${n}`, `${n} word`.repeat(60))]).flat(),
+  ];
+  const text = JSON.stringify({ messages, n: 1 }, null, 2);
+  const file = await write(`${folder}/t.json`, text);
+  const plan = await run(["compact", "--budget", "2000", "--plan", file]);
+  equal(plan.code, 0, plan.err);
+  equal(plan.err, "");
+  match(plan.out, /plan, nothing is changed: near cut at message \d+/);
+  match(plan.out, /tokens without system messages, budget 2,000/);
+  match(plan.out, /to be summarised: \d+ messages in front of message \d+\n {2}message 2: run \{\} -> ok: /);
+  const json = JSON.parse((await run(["compact", "--budget", "2000", "--plan", "--json", file])).out);
+  equal(json.plan, true);
+  deepEqual(json.toSummarise, messages.slice(1, json.cut.at));
+  ok(!("messages" in json));
+  equal(await Deno.readTextFile(file), text);
+  const written = await run(["compact", "--budget", "2000", "--write", file]);
+  equal(written.code, 0, written.err);
+  equal(written.err, "");
+  match(written.out, /the file as it was is .*t\.json\.bak/);
+  equal(await Deno.readTextFile(`${file}.bak`), text);
+  const made = JSON.parse(await Deno.readTextFile(file));
+  match(made.messages[1].content, /^\[selvage ledger/);
+  deepEqual([made.n, made.messages.slice(2)], [1, messages.slice(json.cut.at)]);
+  // What is done already is not written again.
+  match((await run(["compact", "--budget", "2000", "--write", file])).out, /nothing to do/);
+  deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["t.json", "t.json.bak"]);
+});
+
+testInFolder("selvage knows flags by the names of the fields, and by those they had", async (folder) => {
+  const messages = [user("Start."), ...Array.from({ length: 40 }, (_, n) => user(`${n} word `.repeat(60)))];
+  const file = await write(`${folder}/t.json`, JSON.stringify([...messages, call("a"), user("x")]));
+  const answers = await Promise.all([
+    ["--pinned", "0", "--summary-reserve", "500", "--repair", "false", "--in-flight", "a"],
+    ["--pin", "0", "--reserve", "500", "--no-repair", "--in-flight", "41.0"],
+    ["--pinned=0", "--summaryReserve=500", "--repair=false", "--inFlight=e41.0"],
+  ].map((flags) => run(["compact", "--budget", "2000", "--json", ...flags, file])));
+  for (const { code, out, err } of answers) {
+    equal(code, 0, err);
+    equal(out, answers[0]?.out);
+  }
+  deepEqual(JSON.parse(answers[0]?.out ?? "").messages[1], messages[0]);
+  // An id that looks like a place is an id.
+  const ids = lines([user("a"), call("0.0"), user("b")]);
+  equal((await run(["check", "--in-flight=0.0", "-"], { stdin: ids })).code, 0);
+});
+
+testInFolder("selvage says what is wrong with a path in words", async (folder) => {
+  const { code, err } = await run(["check", "no/such.json", folder, `${folder}/none.json`]);
+  equal(code, 2);
+  const root = ROOT.pathname.replace(/\/$/, "");
+  deepEqual(err.trimEnd().split("\n"), [
+    `selvage: Cannot read no/such.json: there is no such file in ${root}`,
+    `selvage: Cannot read ${folder}: it is a folder, wanted a file`,
+    `selvage: Cannot read ${folder}/none.json: there is no such file`,
+  ]);
+  for (const words of [["repair", "--write"], ["compact", "--budget=1", "--write"]]) {
+    match(
+      (await run([...words, "no/such.json"])).err,
+      /Cannot read no\/such\.json: there is no such file in /,
+    );
+  }
+});
+
+Deno.test("selvage check shows the part that a violation is about, and says the same thing once", async () => {
+  const results = ["a", "b", "c", "d", "zz"].map((id) => ({
+    type: "tool_result",
+    tool_use_id: id,
+    content: id,
+  }));
+  const uses = ["a", "b", "c", "d"].map((id) => ({ type: "tool_use", id, name: "run", input: {} }));
+  const orphan = [user("x"), { role: "assistant", content: uses }, { role: "user", content: results }];
+  const { out } = await run(["check", "-"], { stdin: JSON.stringify(orphan) });
+  ok(out.includes('orphan_result (C2): The result zz answers no call\n      result 4: zz "zz"\n'), out);
+  const same = Array.from({ length: 4 }, () => ({ ...call("a").tool_calls[0] }));
+  const twice = [user("x"), { ...call("a"), tool_calls: same }];
+  const found = await run(["check", "-"], { stdin: JSON.stringify(twice) });
+  equal(found.out.split("duplicate_call_id").length, 2, found.out);
+  ok(
+    /duplicate_call_id [^]* \(3 times\)\n {6}call 0: a run \{\}, call 1: a run /.test(found.out),
+    found.out,
+  );
+});
+
+Deno.test("selvage check counts legal cuts that are too many to list, and says so", async () => {
+  const { out } = await run(["check", "-"], { stdin: lines(Array.from({ length: 120 }, () => user("x"))) });
+  ok(out.includes("legal cuts: 121 of them; --json lists all\n"), out);
+});
+
+testInFolder("selvage repair keeps what stands between messages that stay", async (folder) => {
+  const text =
+    '[{"role":"user","content":"a"},  {"role":"user","content":"b"},\n\n{"role":"user","content":"c"} ]';
+  const file = await write(`${folder}/t.json`, text);
+  equal((await run(["repair", file])).out, text);
+});
+
+testInFolder("replaceFile() leaves no backup of a file that stays as it was", async (folder) => {
+  const file = await write(`${folder}/t`, "old");
+  await rejects(replaceFile(file, ["new"], { size: 1, mtimeMs: 1 }), { code: "changed_meanwhile" });
+  const failing = (function* (): Generator<string> {
+    yield "new";
+    throw new TypeError("broken");
+  })();
+  const seen = await lookAt(file);
+  ok(seen !== null);
+  await rejects(replaceFile(file, failing, seen), TypeError);
+  deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["t"]);
+  equal(await Deno.readTextFile(file), "old");
+  equal(await replaceFile(file, ["new"], seen), `${file}.bak`);
+});
+
+testInFolder(
+  "replaceFile() refuses a file of several names, of which only one would change",
+  async (folder) => {
+    const file = await write(`${folder}/a`, "old");
+    await Deno.link(file, `${folder}/b`);
+    const seen = await lookAt(file);
+    ok(seen !== null);
+    await rejects(replaceFile(file, ["new"], seen), { code: "hard_linked", message: /found 2 names/ });
+    deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["a", "b"]);
+  },
+);
+
+/** Splits a text that comes in parts of `size` characters. */
+function splitText(text: string, size: number): SplitJson {
+  const splitter = new JsonSplitter();
+  for (let at = 0; at < text.length; at += size) splitter.push(text.slice(at, at + size));
+  return splitter.end();
+}
+
+Deno.test("JsonSplitter finds the messages of any document, however it is cut, and loses no character", () => {
+  const seed = Date.now() & 0x7fffffff;
+  console.log(`seed ${seed}`);
+  const names = fc.constantFrom(null, "messages", "input", "contents");
+  const indents = fc.constantFrom(undefined, 1, "\t");
+  fc.assert(
+    fc.property(
+      fc.array(fc.jsonValue()),
+      names,
+      fc.jsonValue(),
+      indents,
+      fc.integer({ min: 1, max: 9 }),
+      (...args) => {
+        const [list, name, other, indent, size] = args;
+        const document = name === null ? list : { other, [name]: list, more: [name, [1]], last: name };
+        const text = JSON.stringify(document, null, indent);
+        const { around, texts, values, lists } = splitText(text, size);
+        equal(around.map((piece, index) => piece + (texts[index] ?? "")).join(""), text);
+        const found = lists.findLast((one) => one.name === name);
+        deepEqual(values.slice(found?.from, found?.to), JSON.parse(JSON.stringify(list)));
+      },
+    ),
+    { seed, numRuns: 500 },
+  );
+});
+
+Deno.test("JsonSplitter takes what JSON.parse() takes, and nothing else", () => {
+  const seed = Date.now() & 0x7fffffff;
+  console.log(`seed ${seed}`);
+  const piece = fc.constantFrom(
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    ":",
+    '"messages"',
+    '"a"',
+    "1",
+    "true",
+    " ",
+    '"',
+    "\\",
+    "x",
+  );
+  const takes = (read: () => unknown): boolean => {
+    try {
+      read();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 14 }), fc.boolean(), (pieces, isList) => {
+      const inner = pieces.join("");
+      const text = isList ? `[${inner}]` : `{"messages":[${inner}]}`;
+      equal(takes(() => splitText(text, 1)), takes(() => JSON.parse(text)), text);
+    }),
+    { seed, numRuns: 5_000 },
+  );
+});
+
+testInFolder("selvage names the message and the line of a JSON document that is broken", async (folder) => {
+  const good = '{"role":"user","content":"a"}';
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [`[\n${good},\n{"role":"user",\n"content":}\n]`, /message 1: .* \(line 3\)/],
+    [`[\n${good},\n{"role":"user",\n"content":"a" "b"}\n]`, /message 1: .* \(line 4\)/],
+    [`{"messages":[${good},${good}`, /around the messages/],
+    [`[${good} ${good}]`, /around the messages/],
+    [`[${good}] x`, /around the messages/],
+    [`{"messages":[${good}],\n"messages":{}}`, /found no list of messages/],
+  ];
+  for (const [text, wanted] of cases) {
+    const { code, err } = await run(["check", await write(`${folder}/t.json`, text)]);
+    equal(code, 2);
+    match(err, wanted, text);
+  }
+});
+
 const noPaint = createPaint(false);
 
 function draw(messages: readonly unknown[], cut: number | null = null): readonly string[] {
@@ -530,21 +893,23 @@ Deno.test("drawAtoms() never takes more than 100 columns or eight lines, whateve
 Deno.test("diffMessages() shows what came, what went and what was moved, by message", () => {
   const [a, b, c, d] = [{ m: "a" }, { m: "b" }, { m: "c" }, { m: "d" }];
   const diff = (before: readonly unknown[], after: readonly unknown[]) =>
-    diffMessages(before, after, { textOf: JSON.stringify, paint: noPaint });
+    diffMessages(before, after, { textOf: JSON.stringify, nameOf: (at) => `message ${at}`, paint: noPaint });
   deepEqual(diff([a, b], [a, b]), []);
   deepEqual(diff([], []), []);
-  deepEqual(diff([a, b], [a, c, b]), ["@@ -1,0 +1,1 @@", '+{"m":"c"}']);
-  deepEqual(diff([a, b], [b]), ["@@ -0,1 +0,0 @@", '-{"m":"a"}']);
+  deepEqual(diff([a, b], [a, c, b]), ["  behind message 0:", '  + {"m":"c"}']);
+  deepEqual(diff([a, b], [c, a, b]), ["  in front of all:", '  + {"m":"c"}']);
+  deepEqual(diff([a, b], [b]), ["  message 0:", '  - {"m":"a"}']);
+  deepEqual(diff([a, b, c], [c]), ["  message 0 to message 1:", '  - {"m":"a"}', '  - {"m":"b"}']);
   deepEqual(diff([a, b, c, d], [a, d, b, c]), [
-    "@@ -1,0 +1,1 @@",
-    '+{"m":"d"}',
-    "@@ -3,1 +4,0 @@",
-    '-{"m":"d"}',
+    "  behind message 0:",
+    '  + {"m":"d"}',
+    "  message 3:",
+    '  - {"m":"d"}',
   ]);
   const long = { m: "x".repeat(1_000), n: 1 };
   const [, gone = "", come = ""] = diff([long], [{ ...long, n: 2 }]);
-  ok(gone.startsWith("-…") && gone.endsWith('"n":1}'), gone);
-  ok(come.startsWith("+…") && come.endsWith('"n":2}'), come);
+  ok(gone.startsWith("  - …") && gone.endsWith('"n":1}'), gone);
+  ok(come.startsWith("  + …") && come.endsWith('"n":2}'), come);
 });
 
 Deno.test("plain() prints nothing that moves a cursor, and never half a character", () => {

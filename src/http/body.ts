@@ -1,28 +1,102 @@
 /**
- * Request bodies: JSON of a limited size, checked against a schema before anything else happens.
+ * What callers send: bodies of a limited size, JSON checked against a schema before anything else happens, and the
+ * shapes in which a transcript comes. Nothing here needs a package at run time: the command reads by it too.
  *
  * @module
  */
 import type { MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import type * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
+import { type FormatName, isObject, type JsonObject } from "../formats/format.ts";
+import { type CallName, type ReadOptions, readTranscript } from "../formats/read.ts";
 import { problemResponse } from "./problem.ts";
 
 /** What is wrong with a body, named this many times at the most. */
 const MAX_ISSUES = 20;
 
-/** Refuses bodies of more than `maxSize` bytes with `body_too_large`. */
+function tooLarge(limit: number): SelvageError {
+  return new SelvageError(
+    "body_too_large",
+    `Cannot read the body: found more than ${limit} bytes, wanted at most that`,
+    { fields: { limit } },
+  );
+}
+
+/** Runs a read of a body; one that breaks off is the affair of who sent it. */
+async function orCutOff<Value>(read: () => Promise<Value>): Promise<Value> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof SelvageError) throw error;
+    throw new SelvageError(
+      "body_cut_off",
+      "Cannot read the body: the connection broke off in the middle of it",
+      { cause: error },
+    );
+  }
+}
+
+/** The bytes of a body whose length nobody has told. */
+async function readBytes(
+  body: ReadableStream<Uint8Array>,
+  maxSize: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxSize) throw tooLarge(maxSize);
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+/** Refuses bodies of more than `maxSize` bytes with `body_too_large`, encoded ones with `unsupported_encoding`. */
 export function limitBody(maxSize: number): MiddlewareHandler {
-  return bodyLimit({
-    maxSize,
-    onError: () =>
-      problemResponse({
-        code: "body_too_large",
-        detail: `Cannot read the body: found more than ${maxSize} bytes, wanted at most that`,
-        fields: { limit: maxSize },
-      }),
-  });
+  return async (c, next) => {
+    const request = c.req.raw;
+    const encoding = request.headers.get("content-encoding")?.trim() ?? "";
+    if (encoding !== "" && encoding.toLowerCase() !== "identity") {
+      const found = JSON.stringify(encoding.slice(0, 40));
+      return problemResponse({
+        code: "unsupported_encoding",
+        detail: `Cannot read the body: found the content-encoding ${found}, wanted JSON as it is`,
+        fields: { field: "content-encoding" },
+      }, { "accept-encoding": "identity" });
+    }
+    const { body } = request;
+    const length = request.headers.get("content-length");
+    if (body !== null && (length === null || request.headers.has("transfer-encoding"))) {
+      c.req.raw = new Request(request, { body: await orCutOff(() => readBytes(body, maxSize)) });
+    } else if (Number(length) > maxSize) throw tooLarge(maxSize);
+    await next();
+  };
+}
+
+/**
+ * Reads a body as text.
+ *
+ * @param request The request; its size is limited by the route.
+ * @throws SelvageError `bad_json` where the bytes are no UTF-8, `body_cut_off` where they end too early.
+ */
+export async function readText(request: Request): Promise<string> {
+  const bytes = await orCutOff(() => request.arrayBuffer());
+  try {
+    // Replacing what is broken would change messages that come back.
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new SelvageError(
+      "bad_json",
+      "Cannot read the body: found bytes that are no UTF-8, wanted JSON in UTF-8",
+    );
+  }
 }
 
 /**
@@ -30,10 +104,11 @@ export function limitBody(maxSize: number): MiddlewareHandler {
  *
  * @param request The request; its size is limited by the route.
  * @param schema What is wanted.
- * @throws SelvageError `bad_json` or `bad_request`, naming the field, what was found and what is wanted.
+ * @throws SelvageError `bad_json`, `body_cut_off` or `bad_request`, naming the field, what was found and what is
+ *   wanted.
  */
 export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
-  return parseBody(await request.text(), schema);
+  return parseBody(await readText(request), schema);
 }
 
 /**
@@ -44,19 +119,33 @@ export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promi
  * @throws SelvageError `bad_json` or `bad_request`, naming the field, what was found and what is wanted.
  */
 export function parseBody<T>(text: string, schema: z.ZodType<T>): T {
-  let value: unknown;
+  return checkBody(parseJson(text), schema);
+}
+
+/** Parses a body. */
+export function parseJson(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new SelvageError("bad_json", `Cannot read the body: ${error.message}, wanted one JSON object`);
+    throw new SelvageError("bad_json", `Cannot read the body: ${error.message}, wanted one JSON value`);
   }
+}
+
+/** Checks a body that was parsed. */
+export function checkBody<T>(value: unknown, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.slice(0, MAX_ISSUES).map((issue) => ({
-    field: fieldOf(issue),
-    message: issue.message.slice(0, 500),
-  }));
+  const known = "shape" in schema && isObject(schema.shape) ? Object.keys(schema.shape) : [];
+  const issues = parsed.error.issues.slice(0, MAX_ISSUES).map((issue) => {
+    const wanted = issue.code === "unrecognized_keys" && issue.path.length === 0
+      ? `only ${known.join(", ")}`
+      : wantedBy(issue);
+    return {
+      field: fieldOf(issue),
+      message: `found ${foundBy(issue, value)}, wanted ${wanted}`.slice(0, 500),
+    };
+  });
   const [first] = issues;
   throw new SelvageError("bad_request", `Cannot use the body: ${first?.field}: ${first?.message}`, {
     fields: { issues, field: first?.field },
@@ -67,4 +156,121 @@ export function parseBody<T>(text: string, schema: z.ZodType<T>): T {
 function fieldOf(issue: z.core.$ZodIssue): string {
   const unknown = issue.code === "unrecognized_keys" ? [issue.keys[0] ?? ""] : [];
   return [...issue.path, ...unknown].map(String).join(".").slice(0, 200) || "body";
+}
+
+/** A value in a few words. */
+function describeValue(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  return value.length > 40 ? `a text of ${value.length} characters` : JSON.stringify(value);
+}
+
+function foundBy(issue: z.core.$ZodIssue, body: unknown): string {
+  if (issue.code === "unrecognized_keys") {
+    const more = issue.keys.length - 1;
+    return more === 0 ? "a field that nobody knows" : `a field that nobody knows, and ${more} more`;
+  }
+  let value = body;
+  for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key];
+  return describeValue(value);
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+};
+
+/** What an issue wants, in a few words. */
+function wantedBy(issue: z.core.$ZodIssue): string {
+  // Sentences of our own say it best.
+  if (issue.message.startsWith("wanted ")) return issue.message.slice("wanted ".length);
+  switch (issue.code) {
+    case "invalid_type":
+      return TYPES[issue.expected] ?? "a value";
+    case "invalid_value":
+      return issue.values.map((value) => JSON.stringify(value)).join(" or ");
+    case "too_small":
+      return `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${
+        unitOf(issue.origin)
+      }`;
+    case "too_big":
+      return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${unitOf(issue.origin)}`;
+    case "unrecognized_keys":
+      return "no such field";
+    case "invalid_union": {
+      const wants = issue.errors.flatMap(([first]) => first === undefined ? [] : [wantedBy(first)]);
+      return [...new Set(wants)].join(" or ") || issue.message;
+    }
+    default:
+      return issue.message;
+  }
+}
+
+function unitOf(origin: string): string {
+  return origin === "string" ? " characters" : origin === "array" ? " of them" : "";
+}
+
+/** Fields of an object that may hold the messages, and what their names tell of the format. */
+const LISTS = { messages: null, input: "openai-responses", contents: "gemini" } as const;
+
+/** Name of a field that holds messages. */
+export type ListName = keyof typeof LISTS;
+
+/** Names of the fields that may hold the messages. */
+export const LIST_NAMES = Object.keys(LISTS) as readonly ListName[];
+
+/** The format that the name of a list stands for, where the messages do not tell. */
+export function hintOf(name: ListName | null): FormatName | null {
+  return name === null ? null : LISTS[name];
+}
+
+/** The message in what wraps it, as the session logs of agents do; null where a line wraps none. */
+export function unwrap(
+  line: unknown,
+): { readonly inside: "message" | "payload"; readonly message: JsonObject } | null {
+  if (!isObject(line) || typeof line["role"] === "string") return null;
+  const { message, payload, type } = line;
+  if (isObject(message) && typeof message["role"] === "string") return { inside: "message", message };
+  if (!isObject(payload)) return null;
+  const isItem = type === "response_item" || (type === undefined && typeof payload["role"] === "string");
+  // A note on the state of the files, between the items.
+  return isItem && payload["type"] !== "ghost_snapshot" ? { inside: "payload", message: payload } : null;
+}
+
+/** Where the messages of a list are, if each is wrapped in something else. */
+export function findWrapper(
+  list: readonly unknown[],
+): { readonly at: number; readonly inside: string } | null {
+  if (list.some((line) => isObject(line) && typeof line["role"] === "string")) return null;
+  const at = list.findIndex((line) => unwrap(line) !== null);
+  const inside = unwrap(list[at])?.inside;
+  return inside === undefined ? null : { at, inside };
+}
+
+/** A call by place as the reports and the ledger write it: `8.1`, or `e8.1`. */
+const PLACE = /^e?(\d{1,9})\.(\d{1,9})$/;
+
+/**
+ * Reads names of calls: `8.1` and `e8.1` stand for call 1 of message 8, unless a call has that id.
+ *
+ * @param names The names.
+ * @param options The messages, and their format where it is known.
+ */
+export function callsByPlace(
+  names: readonly CallName[],
+  { messages, format }: { readonly messages: unknown } & Pick<ReadOptions, "format">,
+): readonly CallName[] {
+  if (!names.some((name) => typeof name === "string" && PLACE.test(name))) return names;
+  const { pieces } = readTranscript(messages, format === undefined ? {} : { format });
+  const ids = new Set(pieces.flat().filter(({ kind }) => kind === "tool_use").map(({ callId }) => callId));
+  return names.map((name) => {
+    const place = typeof name === "string" && !ids.has(name) ? name.match(PLACE) : null;
+    return place === null ? name : { at: Number(place[1]), call: Number(place[2]) };
+  });
 }

@@ -3,11 +3,13 @@
  *
  * @module
  */
+import type { Context } from "hono";
 import { SelvageError } from "../core/errors.ts";
 
 /** HTTP status of each error code. A code that is not here is a fault of the service. */
 export const STATUS: Readonly<Record<string, number>> = {
   bad_json: 400,
+  body_cut_off: 400,
   bad_request: 400,
   unknown_agent: 400,
   input_empty: 400,
@@ -26,6 +28,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   turn_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
+  unsupported_encoding: 415,
   turn_running: 409,
   turn_interrupted: 409,
   turn_exists: 409,
@@ -74,6 +77,9 @@ const PUBLIC_FIELDS = [
   "ref",
 ];
 
+/** Characters of a sentence: what was sent must not come back at any length. */
+const MAX_DETAIL = 900;
+
 /** The status of a problem. One that names a field of the request is the caller's, whoever else has that code. */
 function statusOf({ code, fields }: Problem): number {
   const status = STATUS[code] ?? 500;
@@ -92,11 +98,24 @@ export function problemResponse(problem: Problem, headers: Readonly<Record<strin
     Object.entries(problem.fields ?? {}).filter(([name]) => PUBLIC_FIELDS.includes(name)),
   );
   const title = problem.code.replaceAll("_", " ");
-  const body = { type: "about:blank", title, status, detail: problem.detail, code: problem.code, ...fields };
+  const { code } = problem;
+  const detail = problem.detail.length > MAX_DETAIL
+    ? `${problem.detail.slice(0, MAX_DETAIL - 1).toWellFormed()}…`
+    : problem.detail;
+  const body = { type: "about:blank", title, status, detail, code, ...fields };
   return new Response(JSON.stringify(body), {
     status,
     headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...headers },
   });
+}
+
+/** Refuses every method that a route does not take; `allow` lists those that it takes. */
+export function refuseMethod(allow: string): (c: Context) => Response {
+  return ({ req }) => {
+    const { method, path } = req;
+    const detail = `Cannot ${method.slice(0, 40)} ${path.slice(0, 200)}: wanted ${allow}`;
+    return problemResponse({ code: "method_not_allowed", detail }, { allow });
+  };
 }
 
 /** The problem of an error: our own sentences pass, anything else is `internal` and only logged. */

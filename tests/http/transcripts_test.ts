@@ -74,6 +74,7 @@ for (const { id, format, messages, options, assert } of CASES) {
       "valid",
       "format",
       "violations",
+      "notices",
       "atoms",
       "legalCuts",
       "pending",
@@ -210,7 +211,7 @@ Deno.test("POST /v1/check names calls without an id by place", async () => {
 Deno.test("POST /v1/check keeps long-running calls open, by id and by place, until their last result", async () => {
   const messages = [user("Go."), call("a"), result("a", "started"), user("And?"), result("a", "finished")];
   equal((await post("check", { messages })).valid, false);
-  for (const longRunning of [["a"], [{ at: 1, call: 0 }], ["a", "gone long ago"]]) {
+  for (const longRunning of [["a"], [{ at: 1, call: 0 }], ["a", "a"]]) {
     const found = await post("check", { messages, longRunning });
     deepEqual(found.violations, []);
     deepEqual(found.legalCuts, [0, 1, 5]);
@@ -265,10 +266,11 @@ Deno.test("POST /v1/repair mends pairs and says what it did, and leaves calls in
     call("c"),
   ];
   const { repairs, violations, messages: made } = await post("repair", { messages });
-  deepEqual(repairs, [
+  deepEqual(repairs.map(({ code, at, callId }: Json) => ({ code, at, callId })), [
     { code: "missing_result", at: 1, callId: "a" },
     { code: "duplicate_result", at: 5, callId: "b" },
   ]);
+  for (const { message } of repairs) match(message, /^[A-Z]\w+ .*\w/, "a sentence that says what was done");
   deepEqual(violations, []);
   deepEqual(made.at(-1), call("c"));
   const promised = await post("repair", { messages, inFlight: ["a", "c"] });
@@ -318,7 +320,8 @@ Deno.test("POST /v1/compact with plan changes nothing; a second call with a summ
   const messages = rounds(30);
   const plan = await post("compact", { messages, budget: 2_000, plan: true });
   equal(plan.outcome, "compacted");
-  deepEqual(plan.messages, messages);
+  equal(plan.plan, true);
+  ok(!("messages" in plan), "nothing is applied, so there is no new transcript");
   deepEqual(plan.toSummarise, messages.slice(0, plan.cut.at));
   ok(plan.ledger.length > 0);
   const done = await post("compact", { messages, budget: 2_000, summary: "  Twenty runs, all fine.  " });
@@ -332,8 +335,11 @@ Deno.test("POST /v1/compact with plan changes nothing; a second call with a summ
   const broken = [user("Go."), call("a"), user("Stop.")];
   const nothing = await post("compact", { messages: broken, budget: 2_000, plan: true });
   equal(nothing.outcome, "nothing");
-  deepEqual(nothing.messages, broken, "a plan repairs nothing either");
-  deepEqual(nothing.repairs, []);
+  deepEqual(
+    [nothing.plan, nothing.toSummarise, nothing.repairs, "messages" in nothing],
+    [true, [], [], false],
+    "a plan repairs nothing either",
+  );
 });
 
 Deno.test("POST /v1/compact heeds policy, bounds, reserve, pins, own counts and repair", async () => {
@@ -411,7 +417,40 @@ Deno.test("POST /v1/compact reports repairs by the message of the input", async 
   const messages = [...rounds(30), call("z"), user("Stop."), said("Stopped.")];
   const done = await post("compact", { messages, budget: 2_000 });
   equal(done.outcome, "compacted");
-  deepEqual(done.repairs, [{ code: "missing_result", at: 61, callId: "z" }]);
+  deepEqual(
+    done.repairs.map(({ code, at, callId }: Json) => ({ code, at, callId })),
+    [{ code: "missing_result", at: 61, callId: "z" }],
+  );
+});
+
+Deno.test("POST /v1/compact repairs first: a second run answers nothing, the cut is one that /v1/check lists", async () => {
+  // Abandoned calls, an answer that came late, a second answer, an answer to nothing, a blank text.
+  const messages = [
+    user("Go."),
+    ...rounds(6).slice(1),
+    call("gone"),
+    user(" "),
+    call("late"),
+    user("Meanwhile."),
+    result("late", "late ".repeat(100)),
+    result("c0", "once more ".repeat(50)),
+    result("nobody", "whose? ".repeat(50)),
+    ...Array.from({ length: 12 }, (_, n) => [call(`open${n}`), user(`On with ${n}.`)]).flat(),
+  ];
+  const { legalCuts } = await post("check", { messages });
+  const cuts = new Set<number>();
+  for (let budget = 100; budget < 1_500; budget += 50) {
+    const done = await post("compact", { messages, budget, summaryReserve: 50 });
+    ok(!/^rejected/.test(done.reason ?? ""), `${done.reason} at ${budget}`);
+    deepEqual((await post("check", { messages: done.messages })).violations, []);
+    if (done.outcome !== "compacted") continue;
+    cuts.add(done.cut.at);
+    ok(legalCuts.includes(done.cut.at), `${done.cut.at} is not among ${legalCuts}`);
+    ok(done.ledger.every(({ at, callId }: Json) => messages[at].tool_calls[0].id === callId));
+    const again = await post("compact", { messages: done.messages, budget, summaryReserve: 50 });
+    deepEqual([again.outcome, again.repairs], ["nothing", []], `a second run at ${budget}`);
+  }
+  ok(cuts.size > 5);
 });
 
 Deno.test("kept messages come back to the letter: numbers, key order, equal keys, opaque blocks, white space", async () => {
@@ -461,7 +500,7 @@ const BAD: readonly {
 }[] = [
   { name: "no JSON", body: '{"messages":[', code: "bad_json" },
   { name: "an empty body", body: "", code: "bad_json" },
-  { name: "a list as the body", body: "[]", code: "bad_request", field: "body" },
+  { name: "a number as the body", body: "3", code: "bad_request", field: "body" },
   { name: "no messages", body: {}, code: "bad_request", field: "messages" },
   { name: "an unknown field", body: { messages: [], budgt: 1 }, code: "bad_request", field: "budgt" },
   {
@@ -697,14 +736,14 @@ const BAD: readonly {
     body: { messages: [{ role: "user", content: [{ type: "tool_use", id: "a", name: "x", input: {} }] }] },
     code: "bad_message",
     at: 0,
-    field: "content",
+    field: "content[0]",
   },
   {
     name: "thinking from the user",
     body: { messages: [{ role: "user", content: [{ type: "thinking", thinking: "x", signature: "s" }] }] },
     code: "bad_message",
     at: 0,
-    field: "content",
+    field: "content[0]",
   },
   {
     name: "a tool-call in a tool message",
@@ -716,14 +755,14 @@ const BAD: readonly {
     },
     code: "bad_message",
     at: 1,
-    field: "content",
+    field: "content[0]",
   },
   {
     name: "a function call from the user",
     body: { messages: [{ role: "user", parts: [{ functionCall: { name: "x" } }] }] },
     code: "bad_message",
     at: 0,
-    field: "parts",
+    field: "parts[0]",
   },
 ];
 
@@ -973,8 +1012,196 @@ Deno.test("a long text that claims to be a ledger is read as fast as any other, 
   }
 });
 
-Deno.test("GET /v1/check is not found, and the routes ask who is calling as all others do", async () => {
-  equal((await app.request("/v1/check")).status, 404);
+Deno.test("the routes refuse bytes that are no UTF-8 instead of replacing them", async () => {
+  const head = new TextEncoder().encode('{"budget":100,"messages":[{"role":"user","content":"');
+  const tail = new TextEncoder().encode('"}]}');
+  for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]) {
+    for (const route of ["check", "repair", "compact"]) {
+      const body = new Uint8Array([...head, ...bytes, ...tail]);
+      const response = await app.request(`/v1/${route}`, { method: "POST", body });
+      equal(response.status, 400);
+      const { code, detail } = await response.json();
+      equal(code, "bad_json");
+      match(detail, /found bytes that are no UTF-8/);
+    }
+  }
+});
+
+Deno.test("the routes refuse an encoded body with 415, and say what they take", async () => {
+  const body = JSON.stringify({ messages: [] });
+  const packed = new Response(body).body?.pipeThrough(new CompressionStream("gzip"));
+  for (const [encoding, sent] of [["gzip", await new Response(packed).bytes()], ["br", body]] as const) {
+    const headers = { "content-encoding": encoding };
+    const response = await app.request("/v1/check", { method: "POST", body: sent, headers });
+    equal(response.status, 415);
+    equal(response.headers.get("accept-encoding"), "identity");
+    equal((await response.json()).code, "unsupported_encoding");
+  }
+  const plain = { method: "POST", body, headers: { "content-encoding": "Identity" } };
+  equal((await app.request("/v1/check", plain)).status, 200);
+});
+
+Deno.test("the routes take the shapes that requests to model services have, and a bare list", async () => {
+  const anthropic = {
+    model: "claude-sonnet-4-5",
+    max_tokens: 1_000,
+    system: "Be brief.",
+    tools: [{ name: "run", input_schema: {} }],
+    stream: true,
+    messages: [user("Go.")],
+  };
+  equal((await post("check", anthropic)).valid, true);
+  const items = [{ role: "user", content: "Go." }, {
+    type: "function_call",
+    call_id: "a",
+    name: "x",
+    arguments: "",
+  }];
+  equal((await post("check", { input: items, instructions: "Be brief." })).format, "openai-responses");
+  equal((await post("check", { input: items.slice(0, 1) })).format, "openai-responses");
+  const contents = [{ role: "user", parts: [{ text: "Go." }] }];
+  equal((await post("check", { contents, systemInstruction: {} })).format, "gemini");
+  equal((await post("check", [user("Go.")])).atoms.length, 1);
+  // What was not edited comes back to the letter, whatever the list was called.
+  const own = '{"role":"user",  "content":"Go.","n":1.0}';
+  for (const body of [` [${own}]`, `{"x":[],"input": [${own}]}`.replace('"x":[],', ""), `{"contents":[]}`]) {
+    const { status, text } = await send("repair", body);
+    equal(status, 200, text);
+    ok(body.includes("contents") || text.includes(`"messages":[${own}]`), text);
+  }
+  equal((await post("compact", { budget: 100, input: items.slice(0, 1) })).outcome, "nothing");
+  for (const body of [{ msgs: [] }, {}, { messages: [], input: [] }]) {
+    const problem = await refused("check", body);
+    deepEqual([problem.code, problem.field], ["bad_request", "messages"]);
+    match(
+      problem.detail,
+      /found (msgs|an empty object|both messages and input), wanted the messages as messages, or/,
+    );
+  }
+});
+
+Deno.test("the routes say where the messages are that something else wraps", async () => {
+  const logs = {
+    message: [{ type: "summary" }, { type: "user", uuid: "1", message: user("Go.") }],
+    payload: [{ type: "session_meta", payload: {} }, { type: "response_item", payload: user("Go.") }],
+  };
+  for (const [inside, messages] of Object.entries(logs)) {
+    for (const route of ["check", "repair", "compact"]) {
+      const problem = await refused(route, { messages, ...(route === "compact" ? { budget: 100 } : {}) });
+      deepEqual([problem.code, problem.at, problem.field], ["bad_message", 1, inside]);
+      ok(problem.detail.includes(`the messages seem to be inside \`${inside}\``), problem.detail);
+    }
+  }
+});
+
+Deno.test("calls are named by place as reports and ledgers write it, unless an id looks like that", async () => {
+  const messages = [user("Go."), call("a"), user("Wait."), call("a"), user("Well?")];
+  const openAt = async (body: Json) =>
+    (await post("check", body)).openCalls.flatMap((open: Json) =>
+      open.state === "in_flight" ? [open.at] : []
+    );
+  for (const name of ["1.0", "e1.0", { at: 1, call: 0 }]) {
+    deepEqual(await openAt({ messages, inFlight: [name] }), [1]);
+  }
+  equal((await refused("check", { messages, inFlight: ["e0.0"] })).code, "unknown_call");
+  const ids = [user("Go."), call("0.0"), user("Wait."), call("e1.0"), user("Well?")];
+  deepEqual(await openAt({ messages: ids, inFlight: ["0.0", "e1.0"] }), [1, 3]);
+  const late = [user("Go."), call("a"), result("a", "started"), user("And?"), result("a", "finished")];
+  equal((await post("check", { messages: late, longRunning: ["e1.0"] })).valid, true);
+});
+
+Deno.test("a body that does not fit is answered with what was found and what is wanted", async () => {
+  const messages = [user("Go.")];
+  const cases: readonly (readonly [Json, RegExp])[] = [
+    [{}, /: budget: found nothing, wanted a number$/],
+    [{ budget: "many" }, /: budget: found "many", wanted a number$/],
+    [{ budget: 1, policy: "wild" }, /: policy: found "wild", wanted "full" or "backward"$/],
+    [{ budget: 1, plan: 1 }, /: plan: found 1, wanted true or false$/],
+    [{ budget: 1, lookback: -1 }, /: lookback: found -1, wanted at least 0$/],
+    [{ budget: 1, pinned: {} }, /: pinned: found an object, wanted a list$/],
+    [{ budget: 1, pinned: [0.5] }, /: pinned\.0: found 0\.5, wanted a whole number$/],
+    [{ budget: 1, inFlight: [3] }, /: inFlight\.0: found 3, wanted text or an object$/],
+    [{ budget: 1, summary: null }, /: summary: found null, wanted text$/],
+    [
+      { budget: 1, model: "m".repeat(300) },
+      /: model: found a text of 300 characters, wanted at most 200 characters$/,
+    ],
+    [
+      { budget: 1, budgt: 1 },
+      /: budgt: found a field that nobody knows, wanted only format, messages, longRunning, /,
+    ],
+  ];
+  for (const [more, wanted] of cases) match((await refused("compact", { messages, ...more })).detail, wanted);
+});
+
+Deno.test("a problem is a sentence, however long that is what was sent", async () => {
+  const keys = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`key${n}`, n]));
+  const long = "x".repeat(1_000_000);
+  for (
+    const body of [
+      { messages: [], ...keys },
+      { messages: [], [long]: 1 },
+      keys,
+      { [long]: 1 },
+      { messages: [], format: long },
+      { messages: [user("a")], inFlight: [long] },
+      { messages: [{ role: long, content: "x" }] },
+      { messages: [{ role: "user", content: [{ type: long }] }] },
+      `${long}`,
+    ]
+  ) {
+    const { status, text } = await send("check", body);
+    equal(status, 400);
+    ok(text.length < 2_000, text.slice(0, 3_000));
+  }
+});
+
+Deno.test("an upload that breaks off is no fault of the service: nothing is logged", async () => {
+  const logged: unknown[] = [];
+  const { error } = console;
+  console.error = (...words: unknown[]) => logged.push(...words);
+  const codes: (string | undefined)[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const response = await app.fetch(request);
+    codes.push((await response.clone().json()).code);
+    return response;
+  });
+  try {
+    for (const length of ["Content-Length: 1000", "Transfer-Encoding: chunked"]) {
+      const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
+      const text = `POST /v1/check HTTP/1.1\r\nHost: 127.0.0.1\r\n${length}\r\n\r\n5\r\n{"mes\r\n`;
+      await connection.write(new TextEncoder().encode(text));
+      await connection.closeWrite();
+      const answer = await new Response(connection.readable).text();
+      match(answer, /^HTTP\/1\.1 400 /);
+    }
+  } finally {
+    console.error = error;
+    await server.shutdown();
+  }
+  deepEqual(codes, ["body_cut_off", "body_cut_off"]);
+  deepEqual(logged, []);
+});
+
+Deno.test("a body whose length nobody has told is read, up to the limit", async () => {
+  const sent = async (size: number) => {
+    const body = new Response("x".repeat(size)).body;
+    const response = await app.request("/v1/check", { method: "POST", body });
+    return (await response.json()).code;
+  };
+  equal(await sent(16 * 1024 * 1024), "bad_json");
+  equal(await sent(16 * 1024 * 1024 + 1), "body_too_large");
+});
+
+Deno.test("the routes take no other method than POST, and ask who is calling as all others do", async () => {
+  for (const route of ["check", "repair", "compact"]) {
+    for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
+      const response = await app.request(`/v1/${route}`, { method });
+      equal(response.status, 405);
+      equal(response.headers.get("allow"), "POST");
+      equal((await response.json()).code, "method_not_allowed");
+    }
+  }
   const closed = createApp({ agents: { default: { model } }, store: memoryStore(), auth: () => null });
   for (const route of ["check", "repair", "compact"]) {
     const response = await closed.request(`/v1/${route}`, { method: "POST", body: '{"messages":[]}' });

@@ -8,16 +8,28 @@ import * as z from "zod";
 import { compactTranscript, isLedger } from "../../compaction/wire.ts";
 import { checkMessages } from "../../formats/check.ts";
 import { describeTranscript } from "../../formats/describe.ts";
-import type { FormatName } from "../../formats/format.ts";
-import { type Reading, type ReadOptions, readTranscript } from "../../formats/read.ts";
+import { SelvageError } from "../../core/errors.ts";
+import { type FormatName, isObject } from "../../formats/format.ts";
+import { type CallName, type Reading, type ReadOptions, readTranscript } from "../../formats/read.ts";
 import { repairTranscript } from "../../formats/repair.ts";
 import { rereadTranscript } from "../../formats/reread.ts";
 import { elementSpans, fieldStart, jsonList, parseExact } from "../../formats/source.ts";
 import { countOnce } from "../../tokens/count_once.ts";
 import { loadCounter } from "../../tokens/counter.ts";
 import { encodingOf } from "../../tokens/encoding.ts";
-import { limitBody, parseBody } from "../body.ts";
+import {
+  callsByPlace,
+  checkBody,
+  findWrapper,
+  hintOf,
+  limitBody,
+  LIST_NAMES,
+  type ListName,
+  parseJson,
+  readText,
+} from "../body.ts";
 import type { AppEnv } from "../env.ts";
+import { refuseMethod } from "../problem.ts";
 
 const MAX_BODY = 16 * 1024 * 1024;
 
@@ -25,6 +37,17 @@ const index = z.int().min(0);
 /** Tokens, as far as sums of them are exact. */
 const tokens = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
 const callName = z.union([z.string(), z.strictObject({ at: index, call: index })]);
+
+/**
+ * What requests to model services carry beside their messages. Such a request can be sent as it is: the messages are
+ * read, and nothing else in it.
+ */
+const BESIDE: ReadonlySet<string> = new Set([
+  ...["system", "instructions", "systemInstruction", "system_instruction", "metadata", "stream", "store"],
+  ...["tools", "tool_choice", "toolConfig", "tool_config", "parallel_tool_calls"],
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "generationConfig", "generation_config"],
+  ...["temperature", "top_p", "top_k", "stop", "stop_sequences", "reasoning", "reasoning_effort"],
+]);
 
 /** What all three routes take. The reader looks at messages and format: it names what is wrong in them. */
 const reading = {
@@ -57,36 +80,73 @@ interface Sent<Body> {
   readonly texts: ReadonlyMap<unknown, string>;
 }
 
+/** A body with its messages as `messages`, whatever they were called. */
+function unfold(value: unknown): { readonly body: unknown; readonly name: ListName | null } {
+  if (Array.isArray(value)) return { body: { messages: value }, name: null };
+  if (!isObject(value)) return { body: value, name: null };
+  const [name, other] = LIST_NAMES.filter((name) => Object.hasOwn(value, name));
+  if (name === undefined || other !== undefined) {
+    const keys = Object.keys(value).slice(0, 5).map((key) => key.slice(0, 40)).join(", ");
+    const found = name === undefined ? keys || "an empty object" : `both ${name} and ${other}`;
+    throw new SelvageError(
+      "bad_request",
+      `Cannot use the body: found ${found}, wanted the messages as ${LIST_NAMES.join(", or as ")}`,
+      { fields: { field: "messages" } },
+    );
+  }
+  // Not `delete`, not a spread: a field called __proto__ is one like any other.
+  const rest = Object.entries(value).filter(([key]) => key !== name && !BESIDE.has(key));
+  return { body: Object.fromEntries([...rest, ["messages", value[name]]]), name };
+}
+
 /** Reads the transcript in a body. */
 async function receive<Body extends z.infer<typeof readingBody>>(
   request: Request,
   schema: z.ZodType<Body>,
 ): Promise<Sent<Body>> {
-  const text = await request.text();
-  const body = parseBody(text, schema);
-  const { format, messages, longRunning, inFlight, thinking, tokens } = body;
+  const text = await readText(request);
+  const { body: found, name } = unfold(parseJson(text));
+  const body = checkBody(found, schema);
+  const { messages, longRunning, inFlight, thinking, tokens } = body;
   const texts = new Map<unknown, string>();
   let list = messages;
   if (Array.isArray(messages)) {
-    list = elementSpans(text, fieldStart(text, "messages") ?? 0).map(({ from, to }) => {
+    const start = name === null ? text.indexOf("[") : fieldStart(text, name) ?? 0;
+    list = elementSpans(text, start).map(({ from, to }) => {
       const source = text.slice(from, to);
       const message = parseExact(source);
       texts.set(message, source);
       return message;
     });
+    refuseWrapped(list as readonly unknown[]);
   }
   const { count } = await loadCounter(encodingOf(body.model));
+  // A name that is none is refused by the reader, with the names that there are.
+  const format = (body.format ?? hintOf(name) ?? undefined) as FormatName | undefined;
+  const named = { messages: list, ...(format === undefined ? {} : { format }) };
+  const places = (names: readonly CallName[]): readonly CallName[] => callsByPlace(names, named);
   const options: ReadOptions = {
     measure: countOnce((found) => count(found)),
     isSummary: isLedger,
-    // A name that is none is refused by the reader, with the names that there are.
-    ...(format === undefined ? {} : { format: format as FormatName }),
-    ...(longRunning === undefined ? {} : { longRunning }),
-    ...(inFlight === undefined ? {} : { inFlight }),
+    ...(format === undefined ? {} : { format }),
+    ...(longRunning === undefined ? {} : { longRunning: places(longRunning) }),
+    ...(inFlight === undefined ? {} : { inFlight: places(inFlight) }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(tokens === undefined ? {} : { tokens }),
   };
   return { body, reading: readTranscript(list, options), texts };
+}
+
+/** Session logs of agents wrap each message in a line of their own. */
+function refuseWrapped(list: readonly unknown[]): void {
+  const wrapper = findWrapper(list);
+  if (wrapper === null) return;
+  const { at, inside } = wrapper;
+  throw new SelvageError(
+    "bad_message",
+    `Cannot read message ${at}: found no role; the messages seem to be inside \`${inside}\`, wanted what is in there`,
+    { fields: { at, field: inside } },
+  );
 }
 
 /** A JSON response in which messages that were not edited stand as they came, to the letter. */
@@ -112,6 +172,7 @@ export function transcriptRoutes(): Hono<AppEnv> {
     const { reading } = await receive(c.req.raw, readingBody);
     return c.json(describeTranscript(reading));
   });
+  app.all("/check", refuseMethod("POST"));
 
   app.post("/repair", limitBody(MAX_BODY), async (c) => {
     const { reading, texts } = await receive(c.req.raw, readingBody);
@@ -119,6 +180,7 @@ export function transcriptRoutes(): Hono<AppEnv> {
     const violations = checkMessages(rereadTranscript(reading, { messages, calls }));
     return answer({ repairs, violations }, { messages }, texts);
   });
+  app.all("/repair", refuseMethod("POST"));
 
   app.post("/compact", limitBody(MAX_BODY), async (c) => {
     const { body, reading, texts } = await receive(c.req.raw, compactBody);
@@ -134,8 +196,11 @@ export function transcriptRoutes(): Hono<AppEnv> {
       ...(repair === undefined ? {} : { repair }),
       ...(plan === undefined ? {} : { plan }),
     });
-    return answer({ format: reading.format.name, ...rest }, { messages, toSummarise }, texts);
+    const format = reading.format.name;
+    if (plan !== true) return answer({ format, ...rest }, { messages }, texts);
+    return answer({ plan, format, ...rest }, { toSummarise: toSummarise ?? [] }, texts);
   });
+  app.all("/compact", refuseMethod("POST"));
 
   return app;
 }

@@ -11,7 +11,7 @@ import { encodeNative, foldTurn } from "../encode/native.ts";
 import type { AppEnv } from "../env.ts";
 import type { IdempotencyKey, TurnHost } from "../host.ts";
 import type { AppOptions } from "../options.ts";
-import { limitBody, parseBody } from "../body.ts";
+import { limitBody, parseBody, readText } from "../body.ts";
 import { problemResponse } from "../problem.ts";
 import type { Following } from "../registry.ts";
 import { SSE_HEADERS, sseStream } from "../sse.ts";
@@ -71,7 +71,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
 
   app.post("/", limitBody(MAX_BODY), async (c) => {
     const request = c.req.raw;
-    const text = await request.text();
+    const text = await readText(request);
     const { input, agent = "default", onDisconnect = "abort", session, pin, stream: isStream = true } =
       parseBody(
         text,
