@@ -6,23 +6,22 @@
  *
  * @module
  */
-import type { Pair } from "../core/record.ts";
-import { draftOf, type JsonObject, type Piece, type ResultToWrite, settleDrafts } from "./format.ts";
+import type { Pair, ViolationCode } from "../core/record.ts";
+import { isHostedApart, isMisnamed } from "./check.ts";
+import {
+  APPROVAL,
+  draftOf,
+  isObject,
+  type JsonObject,
+  type Piece,
+  type ResultToWrite,
+  settleDrafts,
+} from "./format.ts";
+import { idFaults, startsOf } from "./ids.ts";
 import type { Reading } from "./read.ts";
 
-/** What a repair mended. */
-export type RepairCode =
-  | "missing_result"
-  | "misplaced_result"
-  | "orphan_result"
-  | "duplicate_result"
-  | "duplicate_call_id"
-  | "empty_call_id"
-  | "truncated_arguments"
-  | "results_not_first"
-  | "empty_text"
-  | "first_not_user"
-  | "reasoning_severed";
+/** What a repair mended: the code of the violation that it was. */
+export type RepairCode = ViolationCode;
 
 /** One change. */
 export interface Repair {
@@ -32,6 +31,10 @@ export interface Repair {
   readonly at: number;
   /** Id of the call, where it has one. */
   readonly callId: string | null;
+  /** A sentence that says what was done. */
+  readonly message: string;
+  /** Index of the message in the output that holds what came of it; null where nothing is left. */
+  readonly to?: number | null;
 }
 
 /** A repaired transcript. */
@@ -42,6 +45,8 @@ export interface Repaired {
   readonly repairs: readonly Repair[];
   /** Which calls are left, in order: their indexes among the calls of the input. */
   readonly calls: readonly number[];
+  /** Where each message comes from: the first message of the input that it was made of, and one past the last. */
+  readonly sources: readonly { readonly from: number; readonly to: number }[];
 }
 
 const ABORTED = "Aborted: the call did not finish";
@@ -49,6 +54,25 @@ const CUT_OFF = "Not executed: the answer was cut off at the output limit, so th
 const BEGINNING = "[selvage: the conversation begins here]";
 const NO_OUTPUT = "(no output)";
 const EMPTY = "(empty)";
+
+/** Messages of the input, from `from` up to, not including, `to`. */
+type Source = Repaired["sources"][number];
+
+/** A message that was made, and where it comes from. */
+interface Made extends Source {
+  readonly message: JsonObject;
+}
+
+/** A result to write, and where it comes from. */
+interface Added extends Source {
+  readonly result: ResultToWrite;
+}
+
+/** A user text to write, and the message that it comes from. */
+interface Note {
+  readonly text: string;
+  readonly source: number;
+}
 
 /** One record with its place. */
 interface Place {
@@ -98,21 +122,21 @@ class Mender {
   readonly #roundEnds: readonly number[];
   readonly #removed = new Map<number, Set<number | null>>();
   /** Results to put behind those of a message with calls. */
-  readonly #added = new Map<number, ResultToWrite[]>();
+  readonly #added = new Map<number, Added[]>();
   /** User texts to put in front of a message; the number of messages stands for the end. */
-  readonly #notes = new Map<number, string[]>();
+  readonly #notes = new Map<number, Note[]>();
 
   constructor(reading: Reading) {
     this.#reading = reading;
     this.#edited = [...reading.messages];
     this.#places = reading.pieces.flatMap((pieces, message) => pieces.map((piece) => ({ message, piece })));
-    this.#pairs = pairsByPart(reading.transcript.pairs, this.#places);
-    const { format, messages } = reading;
-    let start = 0;
-    this.#starts = messages.map((message, at) => {
-      if (format.joins?.(message, messages[at - 1]) !== true) start = at;
-      return start;
+    const calls = new Map([...reading.early].map(([result, call]) => [call, result]));
+    this.#pairs = pairsByPart(reading.transcript.pairs, this.#places).map((pair): Pair => {
+      const result = calls.get(pair.call);
+      return result === undefined ? pair : { call: pair.call, result, state: "answered" };
     });
+    const { messages } = reading;
+    this.#starts = startsOf(reading);
     let interrupts = 0;
     this.#interrupts = reading.pieces.map((pieces, at) => {
       const before = interrupts;
@@ -142,11 +166,21 @@ class Mender {
     this.#mendTexts();
     settleDrafts(this.#drafts.values());
     const calls = [...this.#reading.transcript.pairs.keys()].filter((index) => this.#hasCall(index));
-    return { messages: this.#assemble(), repairs: this.#repairs.sort((a, b) => a.at - b.at), calls };
+    const made = this.#assemble();
+    const places = placesIn(made);
+    return {
+      messages: made.map(({ message }) => message),
+      repairs: this.#repairs.sort((a, b) => a.at - b.at).map((repair) => ({
+        ...repair,
+        to: places.get(repair.at) ?? null,
+      })),
+      calls,
+      sources: made.map(({ from, to }) => ({ from, to })),
+    };
   }
 
-  #report(code: RepairCode, { message, piece }: Place): void {
-    this.#repairs.push({ code, at: message, callId: piece.callId || null });
+  #report(code: RepairCode, { message: at, piece }: Place, message: string): void {
+    this.#repairs.push({ code, at, callId: piece.callId?.replace(APPROVAL, "") || null, message });
   }
 
   #edit(message: number, change: (message: JsonObject) => JsonObject): void {
@@ -168,35 +202,20 @@ class Mender {
     return call !== undefined && this.#removed.get(call.message)?.has(call.piece.part) !== true;
   }
 
-  #note(message: number, text: string): void {
-    push(this.#notes, message, text);
+  #note(message: number, note: Note): void {
+    push(this.#notes, message, note);
   }
 
-  /** Empty ids, and ids twice in one message, are rewritten on both sides, always in the same way. */
+  /** Ids that are missing, refused or there twice are rewritten on both sides, always in the same way. */
   #mendIds(): void {
     const { format } = this.#reading;
+    const faults = Map.groupBy(idFaults(this.#reading), ({ record }) => record);
+    const crowds = this.#namesakes();
     const taken = new Set(this.#places.map(({ piece }) => piece.callId ?? ""));
     const inTurn = new Map<string, number>();
-    const namesakes = new Map<string, number>();
-    for (const { message, piece } of this.#places) {
-      if (piece.kind !== "tool_use") continue;
-      const key = `${message}:${piece.name}`;
-      namesakes.set(key, (namesakes.get(key) ?? 0) + 1);
-    }
-    // Ids are optional in Gemini: there they are only needed to tell two calls of one name apart.
-    const needsId = ({ message, piece }: Place): boolean =>
-      format.name !== "gemini" || namesakes.get(`${message}:${piece.name}`) !== 1;
     // Below this number every id of a base is taken.
     const next = new Map<string, number>();
-    for (const pair of this.#pairs) {
-      const call = this.#places[pair.call];
-      if (call === undefined || call.piece.approval === true) continue;
-      const key = `${this.#starts[call.message]}:${call.piece.callId}`;
-      const times = (inTurn.get(key) ?? 0) + 1;
-      inTurn.set(key, times);
-      const isEmpty = !call.piece.callId;
-      if (isEmpty ? !needsId(call) : times === 1) continue;
-      const base = call.piece.callId || `call_${call.message}`;
+    const freeId = (base: string, times: number): string => {
       let id = `${base}_${times}`;
       if (taken.has(id)) {
         let n = Math.max(times + 1, next.get(base) ?? 0);
@@ -204,14 +223,65 @@ class Mender {
         id = `${base}_${n}`;
         next.set(base, n);
       }
+      return id;
+    };
+    for (const pair of this.#pairs) {
+      const call = this.#places[pair.call];
+      if (call === undefined || call.piece.approval === true) continue;
+      const found = this.#places[pair.result ?? -1];
+      const result = found?.piece.isInPlace === true ? undefined : found;
+      const old = call.piece.callId ?? "";
+      const start = this.#starts[call.message];
+      const key = format.rules.uniqueIds === true && old !== "" ? old : `${start}:${old}`;
+      const times = (inTurn.get(key) ?? 0) + 1;
+      inTurn.set(key, times);
+      const codes = faults.get(pair.call)?.map(({ code }) => code) ?? [];
+      const crowd = old === "" && call.piece.idUse === "optional" ? crowds.get(start ?? 0) : undefined;
+      const isAgain = old === "" ? crowd?.has(pair.call) === true : times > 1;
+      const isRefused = codes.includes("invalid_call_id");
+      if (old === "" ? codes.length === 0 && crowd === undefined : !isAgain && !isRefused) {
+        if (result === undefined || !faults.has(pair.result ?? -1)) continue;
+        this.#report("empty_call_id", result, `Gave the result the id of its call, ${old}`);
+        this.#edit(result.message, (message) => format.withCallId(message, result.piece.part, old));
+        continue;
+      }
+      const plain = old.replaceAll(/[^a-zA-Z0-9_-]/g, "_");
+      const own = result?.piece.callId ?? "";
+      const id = old === ""
+        ? own || freeId(`call_${call.message}`, times)
+        : isRefused && !isAgain && !taken.has(plain)
+        ? plain
+        : freeId(isRefused ? plain : old, times);
       taken.add(id);
       this.#ids.set(call, id);
-      this.#report(isEmpty && times === 1 ? "empty_call_id" : "duplicate_call_id", call);
+      const both = result === undefined || own === id ? "the call" : "the call and its result";
+      if (codes.includes("empty_call_id")) this.#report("empty_call_id", call, `Gave ${both} the id ${id}`);
+      if (isRefused) this.#report("invalid_call_id", call, `Gave ${both} the id ${id} in place of ${old}`);
+      if (isAgain) {
+        const what = old === ""
+          ? `Gave all calls of the message ids, as it has two without one of the name ${call.piece.name}`
+          : `Gave ${both} the id ${id}, as ${old} is the id of another call too`;
+        this.#report("duplicate_call_id", call, what);
+      }
       this.#edit(call.message, (message) => format.withCallId(message, call.piece.part, id));
-      const result = pair.result === null ? undefined : this.#places[pair.result];
-      if (result === undefined || result.piece.isInPlace) continue;
+      if (result === undefined || own === id) continue;
       this.#edit(result.message, (message) => format.withCallId(message, result.piece.part, id));
     }
+  }
+
+  /** Assistant messages with two calls of one name and no id: those behind the first one of each name. */
+  #namesakes(): ReadonlyMap<number, ReadonlySet<number>> {
+    const names = new Set<string>();
+    const crowds = new Map<number, Set<number>>();
+    for (const { call } of this.#pairs) {
+      const { piece, message } = this.#places[call] ?? {};
+      if (piece === undefined || message === undefined || piece.callId || piece.approval === true) continue;
+      const start = this.#starts[message] ?? message;
+      const key = `${start}:${piece.name}`;
+      if (names.has(key)) crowds.set(start, (crowds.get(start) ?? new Set()).add(call));
+      names.add(key);
+    }
+    return crowds;
   }
 
   /** Arguments that were cut off are kept as text in valid JSON; nobody can run such a call any more. */
@@ -219,11 +289,32 @@ class Mender {
     const { format } = this.#reading;
     for (const pair of this.#pairs) {
       const call = this.#places[pair.call];
+      if (call?.piece.isMisshapen === true) {
+        const { input } = call.piece;
+        const written = isObject(input)
+          ? input
+          : input === undefined || input === null
+          ? {}
+          : { arguments: input };
+        this.#report(
+          "invalid_arguments",
+          call,
+          "Wrote the arguments as the JSON object that the format wants",
+        );
+        this.#edit(call.message, (message) => format.withArguments(message, call.piece.part, written));
+      }
       if (call?.piece.isTruncated !== true) continue;
-      this.#report("truncated_arguments", call);
+      const isOpen = pair.state !== "answered";
+      this.#report(
+        "truncated_arguments",
+        call,
+        `Kept the arguments that end too early as text${
+          isOpen ? ", and answered the call with an error" : ""
+        }`,
+      );
       const input = { unparsed_arguments: call.piece.text };
       this.#edit(call.message, (message) => format.withArguments(message, call.piece.part, input));
-      if (pair.state !== "answered") this.#answer(call, CUT_OFF);
+      if (isOpen) this.#answer(call, CUT_OFF);
     }
   }
 
@@ -233,13 +324,18 @@ class Mender {
     for (const place of this.#places) {
       const { message, piece } = place;
       if (piece.isBlank !== true) continue;
-      this.#report("empty_text", place);
       const isEmpty = piece.text.trim() === "" && !piece.files;
       const text = piece.kind === "tool_result" ? NO_OUTPUT : EMPTY;
+      const isWritten = isEmpty || format.withoutBlanks === undefined;
+      this.#report(
+        "empty_text",
+        place,
+        isWritten ? `Wrote "${text}" in place of nothing` : "Took out an empty text",
+      );
       this.#edit(
         message,
         (found) =>
-          isEmpty || format.withoutBlanks === undefined
+          isWritten || format.withoutBlanks === undefined
             ? format.withText(found, piece.part, text)
             : format.withoutBlanks(found, piece.part),
       );
@@ -247,33 +343,77 @@ class Mender {
   }
 
   #mendPairs(): void {
+    // What a person has answered stands in front of what came of it.
+    const isApproval = ({ call }: Pair): boolean => this.#places[call]?.piece.approval === true;
+    if (this.#reading.format.name === "ai-sdk") {
+      for (const pair of this.#pairs) if (isApproval(pair)) this.#mendPlace(pair);
+    }
     for (const pair of this.#pairs) {
       const call = this.#places[pair.call];
-      if (call === undefined || call.piece.approval === true) continue;
+      if (call === undefined || isApproval(pair)) continue;
       if (pair.state === "abandoned" && call.piece.isTruncated !== true) {
-        this.#report("missing_result", call);
-        this.#answer(call, ABORTED);
+        const interim = this.#places[pair.result ?? -1]?.piece.text ?? "";
+        const what = call.piece.isHosted
+          ? "Took out the call, which nobody else can answer"
+          : "Answered the call";
+        this.#report(
+          "missing_result",
+          call,
+          call.piece.isHosted ? what : `${what} with an error: it did not finish`,
+        );
+        this.#answer(call, interim === "" ? ABORTED : `${ABORTED}. Its last interim result: ${interim}`);
       }
-      const result = pair.result === null ? undefined : this.#places[pair.result];
-      if (result === undefined || !this.#isMisplaced(pair)) continue;
-      this.#report("misplaced_result", result);
-      if (call.piece.isHosted) {
-        // What the provider ran it answers in the same message: apart, neither half is of any use.
-        this.#remove(call);
-        this.#remove(result);
-        this.#note(result.message + 1, `[selvage: a result apart from its call] ${result.piece.text}`);
-        continue;
-      }
-      const raw = this.#reading.format.take(this.#edited[result.message] ?? {}, result.piece.part);
-      this.#remove(result);
-      this.#add(call, {
-        callId: this.#idOf(call),
-        name: call.piece.name ?? "",
-        text: "",
-        isError: false,
-        raw,
-      });
+      this.#mendName(call, pair);
+      this.#mendPlace(pair);
     }
+  }
+
+  /** A result names the tool of its call. */
+  #mendName(call: Place, { result: record }: Pair): void {
+    const { format } = this.#reading;
+    const result = this.#places[record ?? -1];
+    const { withName } = format;
+    const name = call.piece.name ?? "";
+    if (format.rules.sameName !== true || withName === undefined || result === undefined) return;
+    if (!isMisnamed(call.piece, result.piece)) return;
+    this.#report("mismatched_name", result, `Wrote the tool of its call, ${name}, on the result`);
+    this.#edit(result.message, (message) => withName(message, result.piece.part, name));
+  }
+
+  /** A result stands behind its call, with nothing but results between. */
+  #mendPlace(pair: Pair): void {
+    const call = this.#places[pair.call];
+    const result = this.#places[pair.result ?? -1];
+    if (call === undefined || result === undefined || pair.state === "abandoned") return;
+    const pieces = this.#reading.pieces[result.message] ?? [];
+    const isApart = this.#reading.format.name === "anthropic" &&
+      isHostedApart(call.piece, { result: result.piece, pieces });
+    if (!isApart && !this.#isMisplaced(pair)) return;
+    if (call.piece.isHosted) {
+      this.#report(
+        "misplaced_result",
+        result,
+        "Took out the call and its result, and kept the result's text",
+      );
+      // What the provider ran it answers in the same message: apart, neither half is of any use.
+      this.#remove(call);
+      this.#remove(result);
+      const text = `[selvage: a result apart from its call] ${result.piece.text}`;
+      this.#note(result.message + 1, { text, source: result.message });
+      return;
+    }
+    this.#report("misplaced_result", result, `Moved the result behind its call in message ${call.message}`);
+    const raw = this.#reading.format.take(this.#edited[result.message] ?? {}, result.piece.part);
+    this.#remove(result);
+    this.#add(call, {
+      callId: this.#idOf(call),
+      name: call.piece.name ?? "",
+      text: isApart ? result.piece.text : "",
+      isError: isApart && result.piece.isError === true,
+      call: call.piece,
+      // The provider's own kind of result is none of a call that the client answers.
+      ...(isApart ? {} : { raw }),
+    }, result.message);
   }
 
   /** Whether anything but results stands between a call and its result (condition C3). */
@@ -284,22 +424,33 @@ class Mender {
     if (call === undefined || result === undefined || call.longRunning === true || result.interim === true) {
       return false;
     }
-    if (result.message <= call.message) return false;
+    if (result.message <= call.message) return result.message < call.message;
     return (this.#interrupts[result.message] ?? 0) > (this.#interrupts[call.message + 1] ?? 0);
   }
 
   #answer(call: Place, text: string): void {
     if (call.piece.isHosted) return this.#remove(call);
     const { format } = this.#reading;
-    const result = { callId: this.#idOf(call), name: call.piece.name ?? "", text, isError: true };
+    const result = {
+      callId: this.#idOf(call),
+      name: call.piece.name ?? "",
+      text,
+      isError: true,
+      call: call.piece,
+    };
     const { answerInPlace } = format;
     if (call.piece.isInPlace && answerInPlace !== undefined) {
       this.#edit(call.message, (message) => answerInPlace(message, call.piece.part, result));
     } else this.#add(call, result);
   }
 
-  #add(call: Place, result: ResultToWrite): void {
-    push(this.#added, call.message, result);
+  /** Puts a result behind the calls of a message; `source` is the message that it stood in, if it did in one. */
+  #add({ message }: Place, result: ResultToWrite, source = message): void {
+    push(this.#added, message, {
+      result,
+      from: Math.min(message, source),
+      to: Math.max(message, source) + 1,
+    });
   }
 
   /** The id of a call as it is after the repair of ids. */
@@ -309,27 +460,50 @@ class Mender {
 
   /** Results that answer nothing leave their place; their text stays, as a user text after the round. */
   #mendStrays(): void {
-    const { transcript } = this.#reading;
-    const answers = new Map(this.#pairs.flatMap((pair) => {
-      const result = this.#places[pair.result ?? -1];
-      return result === undefined ? [] : [[result.piece.callId ?? "", result.piece.text] as const];
-    }));
+    const { transcript, early } = this.#reading;
+    // Each of them is a fault of the core, in the same order.
+    const codes = transcript.faults.map(({ code }) => code).filter((code) =>
+      code === "orphan_result" || code === "duplicate_result"
+    ).values();
+    const answered = new Map<string, Piece>();
+    const nameOf = ({ callId, name }: Piece): string => callId ? callId.replace(APPROVAL, "") : name ?? "";
     const open = this.#pairs.filter((pair) => pair.state === "in_flight");
     let last = -1;
     for (const [record, place] of this.#places.entries()) {
       while ((this.#places[open[last + 1]?.call ?? -1]?.message ?? Infinity) <= place.message) last++;
-      if (place.piece.kind !== "tool_result" || transcript.pairOfResult(record) !== null) continue;
-      const { callId = "", text } = place.piece;
-      const isSecond = answers.has(callId);
-      this.#report(isSecond ? "duplicate_result" : "orphan_result", place);
+      const { piece } = place;
+      if (piece.kind !== "tool_result") continue;
+      const key = `${piece.callId ? "#" : "@"}${piece.callId || piece.name || ""}`;
+      if (transcript.pairOfResult(record) !== null) {
+        answered.set(key, piece);
+        continue;
+      }
+      const code = codes.next().value ?? "orphan_result";
+      const isSecond = code === "duplicate_result";
+      // How often an approval is given is nobody's rule.
+      if (early.has(record) || (isSecond && piece.approval === true)) continue;
       this.#remove(place);
-      if (text === "" || answers.get(callId) === text) continue;
+      const files = piece.files ?? 0;
+      const first = isSecond ? answered.get(key) : undefined;
+      const isSame = first !== undefined && first.text === piece.text && files === 0;
+      const name = nameOf(piece);
+      if (isSame || (piece.text === "" && files === 0)) {
+        this.#report(
+          code,
+          place,
+          `Took out the result: it ${isSame ? "says what the first one says" : "is empty"}`,
+        );
+        continue;
+      }
       const what = isSecond
-        ? `a second result of ${callId}`
-        : `a result without its call${callId ? ` (${callId})` : ""}`;
+        ? `a second result of ${name || "a call"}`
+        : `a result without its call${name ? ` (${name})` : ""}`;
+      const lost = files > 0 ? [`[${files === 1 ? "a file" : `${files} files`} left out]`] : [];
+      const text = [`[selvage: ${what}]`, ...(piece.text === "" ? [] : [piece.text]), ...lost].join(" ");
+      this.#report(code, place, "Took out the result, and kept its text as a user text after the round");
       // Behind the round; but nothing may come between an open call and the result that is still on its way.
       const at = this.#openRound(place, open[last]) ?? this.#roundEnds[place.message] ?? place.message + 1;
-      this.#note(at, `[selvage: ${what}] ${text}`);
+      this.#note(at, { text, source: place.message });
     }
   }
 
@@ -355,7 +529,11 @@ class Mender {
       const piece = pieces[message]?.at(-1);
       const isSevered = next === undefined ? answered.has(this.#starts[message]) : !next.some(isAnswer);
       if (piece?.sticks === true && isSevered) {
-        this.#report("reasoning_severed", { message, piece });
+        this.#report(
+          "reasoning_severed",
+          { message, piece },
+          "Took out reasoning that nothing of its own follows",
+        );
         this.#remove({ message, piece });
       } else next = pieces[message];
     }
@@ -372,8 +550,13 @@ class Mender {
     for (const place of this.#places) {
       const { message, piece } = place;
       if (!isNothing(piece) || !format.rules.noEmptyText) continue;
-      this.#report("empty_text", place);
-      if (filled.has(message)) this.#remove(place);
+      const isLeft = filled.has(message);
+      this.#report(
+        "empty_text",
+        place,
+        isLeft ? "Took out an empty text" : `Wrote "${EMPTY}" in place of nothing`,
+      );
+      if (isLeft) this.#remove(place);
       else this.#edit(message, (found) => format.withText(found, piece.part, EMPTY));
     }
     if (!format.rules.firstFromUser) return;
@@ -381,9 +564,17 @@ class Mender {
     const message = pieces[first];
     const [piece] = message ?? [];
     if (message === undefined || piece === undefined) return;
-    if (this.#reading.messages[first]?.["role"] !== "assistant" && this.#isKept(first)) return;
-    this.#report("first_not_user", { message: first, piece });
-    this.#notes.set(first, [BEGINNING, ...(this.#notes.get(first) ?? [])]);
+    const isOurs = this.#reading.messages[first]?.["role"] === "assistant";
+    if (!isOurs && this.#isKept(first)) return;
+    // Where the first message was taken out, that was reported already.
+    if (isOurs) {
+      this.#report(
+        "first_not_user",
+        { message: first, piece },
+        "Put a user message in front of the first message",
+      );
+    }
+    this.#notes.set(first, [{ text: BEGINNING, source: first }, ...(this.#notes.get(first) ?? [])]);
   }
 
   #isKept(message: number): boolean {
@@ -405,24 +596,37 @@ class Mender {
       return message;
     }
     const late = left.find((piece) => piece.kind === "tool_result");
-    if (late !== undefined) this.#report("results_not_first", { message: at, piece: late });
+    if (late !== undefined) {
+      this.#report(
+        "results_not_first",
+        { message: at, piece: late },
+        "Moved the results to the front of the message",
+      );
+    }
     const order = [...left.keys()].sort((a, b) =>
       Number(left[a]?.kind !== "tool_result") - Number(left[b]?.kind !== "tool_result") || a - b
     );
     return format.reorder(message, order);
   }
 
-  #assemble(): readonly JsonObject[] {
+  #assemble(): readonly Made[] {
     const { format, messages } = this.#reading;
-    const out: JsonObject[] = [];
+    const out: Made[] = [];
     // Results wait here until the messages that answer the same round have passed.
-    let pending: readonly ResultToWrite[] = [];
+    let pending: readonly Added[] = [];
     let call = -1;
     const settle = (): void => {
       if (pending.length > 0) {
-        out.push(...format.addResults(out.length > call + 1 ? out.pop() ?? null : null, pending));
+        const before = out.length > call + 1 ? out.pop() ?? null : null;
+        const source = spanOf(before === null ? pending : [before, ...pending]);
+        const written = format.addResults(before?.message ?? null, pending.map(({ result }) => result));
+        out.push(...written.map((message) => ({ message, ...source })));
       }
       pending = [];
+    };
+    const say = (notes: readonly Note[]): void => {
+      const message = format.userText(notes.map(({ text }) => text).join("\n"));
+      out.push({ message, ...spanOf(notes.map(({ source }) => ({ from: source, to: source + 1 }))) });
     };
     for (let at = 0; at < messages.length; at++) {
       const message = this.#finish(at);
@@ -430,9 +634,9 @@ class Mender {
       const notes = this.#notes.get(at);
       if (notes !== undefined) {
         settle();
-        out.push(format.userText(notes.join("\n")));
+        say(notes);
       }
-      if (message !== null) out.push(message);
+      if (message !== null) out.push({ message, from: at, to: at + 1 });
       // What is said behind the results of a round ends it.
       const isEnd = this.#answersRound(at) &&
         this.#reading.pieces[at]?.some(({ kind }) => kind !== "tool_result") === true;
@@ -446,7 +650,7 @@ class Mender {
     }
     settle();
     const notes = this.#notes.get(messages.length);
-    if (notes !== undefined) out.push(format.userText(notes.join("\n")));
+    if (notes !== undefined) say(notes);
     return out;
   }
 
@@ -463,6 +667,25 @@ class Mender {
 function isRest(pieces: readonly Piece[]): boolean {
   return pieces.some(({ kind }) => kind === "tool_result") &&
     !pieces.some(({ kind }) => kind === "assistant" || kind === "tool_use");
+}
+
+/** Where messages of the input are to be found in the output: in a message of their own, else in one they share. */
+function placesIn(made: readonly Made[]): ReadonlyMap<number, number> {
+  const places = new Map<number, number>();
+  const shared = new Map<number, number>();
+  for (const [index, { from, to }] of made.entries()) {
+    if (to === from + 1) places.set(from, places.get(from) ?? index);
+    else shared.set(from, index).set(to - 1, index);
+  }
+  return new Map([...shared, ...places]);
+}
+
+/** All that some messages were made of. */
+function spanOf(sources: readonly Source[]): Source {
+  return sources.reduce((all, { from, to }) => ({
+    from: Math.min(all.from, from),
+    to: Math.max(all.to, to),
+  }));
 }
 
 function push<Value>(lists: Map<number, Value[]>, key: number, value: Value): void {

@@ -131,7 +131,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 type Ids = "unique" | "reused" | "none";
 
 function idOf(ids: Ids, round: number, index: number): string {
-  return ids === "unique" ? `c${round}.${index}` : ids === "reused" ? `call_${index}` : "";
+  return ids === "unique" ? `c${round}-${index}` : ids === "reused" ? `call_${index}` : "";
 }
 
 const SIGNED = "EqQBCkgIARABGAIiQL8";
@@ -431,7 +431,12 @@ export function wholeOf(
 ): fc.Arbitrary<Sample> {
   const ids = options.ids === undefined
     ? fc.constantFrom<Ids>(
-      ...(shape === "gemini" ? ["unique", "none"] as const : ["unique", "reused"] as const),
+      // Gemini can do without ids; Anthropic takes none twice.
+      ...(shape === "gemini"
+        ? ["unique", "none"] as const
+        : shape === "anthropic"
+        ? ["unique"] as const
+        : ["unique", "reused"] as const),
     )
     : fc.constant(options.ids);
   return fc.record({
@@ -567,7 +572,7 @@ function damage(messages: readonly Json[], { how, a, b }: Damage): readonly Json
     case "empty id":
       return replaced(editValue(found, b, { test: isIdKey, value: "" }));
     case "same id":
-      return replaced(editValue(found, b, { test: isIdKey, value: "c1.0" }));
+      return replaced(editValue(found, b, { test: isIdKey, value: "c1-0" }));
     case "no text":
       return replaced(editValue(found, b, { test: isTextKey, value: "" }));
     case "blank text":

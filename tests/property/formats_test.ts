@@ -10,7 +10,7 @@ import fc from "fast-check";
 import { fitLedger, type LedgerLine, pairsIn, renderLedger } from "../../src/compaction/ledger.ts";
 import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import { checkMessages, estimateTokens, readTranscript, repairTranscript } from "../../src/transcripts.ts";
-import { holdsCompaction, holdsMerge, holdsRepair, judge, read, squeeze } from "./_laws.ts";
+import { holdsCompaction, holdsMerge, holdsPlan, holdsRepair, judge, read, squeeze } from "./_laws.ts";
 import { brokenOf, formatOf, FORMATS, hostileText, squeezes, wholeOf } from "./_transcripts.ts";
 
 const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 150) };
@@ -58,6 +58,13 @@ Deno.test.each(SHAPES)(
   "compactTranscript() keeps its promises on a broken transcript in $shape",
   ({ shape }) => {
     fc.assert(fc.property(brokenOf(shape, { ids: "unique" }), squeezes, holdsCompaction), RUNS);
+  },
+);
+
+Deno.test.each(SHAPES)(
+  "compactTranscript() plans what it does, by any count of tokens, on a broken transcript in $shape",
+  ({ shape }) => {
+    fc.assert(fc.property(brokenOf(shape, { ids: "unique" }), squeezes, holdsPlan), RUNS);
   },
 );
 

@@ -1,0 +1,63 @@
+/**
+ * Trims of a transcript from elsewhere: kept results that are shown shortened.
+ *
+ * @module
+ */
+import type { TrimPlan } from "../core/cut.ts";
+import { draftOf, type JsonObject, settleDrafts } from "../formats/format.ts";
+import type { Mended } from "./mended.ts";
+import { shortenOutput } from "./shorten.ts";
+
+/** A result that is shown shortened. */
+export interface Trimmed {
+  /** Index of the result's message in the input. */
+  readonly at: number;
+  /** Id of the call, where it has one. */
+  readonly callId: string | null;
+  /** Tokens of the whole result. */
+  readonly tokensBefore: number;
+  /** Tokens of what is shown of it. */
+  readonly tokensAfter: number;
+}
+
+/**
+ * Shortens planned results in their messages.
+ *
+ * @param mended The transcript that is compacted.
+ * @param plan What was planned, by records and messages of `mended.made`.
+ * @returns All its messages, and what was shortened by messages of the input.
+ */
+export function applyTrims(
+  { made, resultInInput }: Mended,
+  plan: readonly TrimPlan[],
+): { readonly messages: readonly JsonObject[]; readonly trims: readonly Trimmed[] } {
+  const messages = [...made.messages];
+  const flat = made.pieces.flat();
+  const trims: Trimmed[] = [];
+  const drafts = new Map<number, JsonObject>();
+  for (const { record, message, tokens } of plan) {
+    const piece = flat[record];
+    const before = made.transcript.records[record]?.tokens ?? 0;
+    const original = messages[message];
+    if (original !== undefined && !drafts.has(message)) {
+      drafts.set(message, draftOf(original));
+      messages[message] = drafts.get(message) ?? original;
+    }
+    const found = messages[message];
+    if (piece === undefined || found === undefined) continue;
+    const { at, callId } = resultInInput(record);
+    // A caller's own counts may differ from ours: its limit is translated to what we count.
+    const own = made.measure(piece.text) + 4;
+    const limit = Math.floor(Math.max(0, tokens) * Math.min(1, own / Math.max(1, before)));
+    const shown = shortenOutput({ type: "text", value: piece.text }, {
+      tokens: limit,
+      measure: made.measure,
+      ref: piece.callId || `message ${at}`,
+    });
+    const text = shown.type === "text" ? shown.value : "";
+    messages[message] = made.format.withText(found, piece.part, text);
+    trims.push({ at, callId, tokensBefore: before, tokensAfter: made.measure(text) + 4 });
+  }
+  settleDrafts(drafts.values());
+  return { messages, trims };
+}
