@@ -18,13 +18,13 @@ function durationMs(text: string): number | null {
   return text === "off" ? null : Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? NaN);
 }
 
+/** A model of a service. */
+const HOSTED = "(?:openai|responses|anthropic):[^\\s,]+";
+
 /** Each variable: its schema, and what is allowed in words. */
 const VARIABLES = {
   SELVAGE_MODEL: [
-    z.string().regex(
-      /^(scripted|(openai|responses|anthropic):[^\s,]+)(,(openai|responses|anthropic):[^\s,]+)*$/,
-    )
-      .default("scripted"),
+    z.string().regex(new RegExp(`^(scripted|${HOSTED}(,${HOSTED})*)$`)).default("scripted"),
     "scripted, openai:NAME, responses:NAME or anthropic:NAME, with a comma between a model and its fallbacks",
   ],
   OPENAI_API_KEY: [z.string().min(1).optional(), "an API key"],
@@ -40,6 +40,10 @@ const VARIABLES = {
   SELVAGE_COMPACT_AT: [share.default(0.65), "a share of the usable window, over 0 and up to 1"],
   SELVAGE_STOP_AT: [share.default(0.92), "a share of the usable window, over 0 and up to 1"],
   SELVAGE_COMPACT_TO: [share.default(0.35), "a share of the usable window, over 0 and up to 1"],
+  SELVAGE_SUMMARIZER: [
+    z.string().regex(new RegExp(`^(off|same|${HOSTED})$`)).default("off"),
+    "off, same, openai:NAME, responses:NAME or anthropic:NAME",
+  ],
   SELVAGE_POLICY: [z.enum(["full", "backward"]).default("full"), "full or backward"],
   SELVAGE_MAX_STEPS: [z.coerce.number().int().min(1).max(100_000).default(50), "a whole number, 1 or more"],
   SELVAGE_KV: [z.string().min(1).default(".selvage/kv.sqlite3"), "a file path, :memory: or a KV Connect URL"],
@@ -60,9 +64,9 @@ type Variables = { readonly [Name in keyof typeof VARIABLES]: z.output<(typeof V
 /** The settings of a server. */
 export type Config = Variables;
 
-/** Whose API a model of `SELVAGE_MODEL` speaks; null for the scripted one. */
+/** Whose API a model speaks; null for the scripted one, and where there is none. */
 export function providerOf(model: string): "OPENAI" | "ANTHROPIC" | null {
-  if (model === "scripted") return null;
+  if (!model.includes(":")) return null;
   return model.startsWith("anthropic:") ? "ANTHROPIC" : "OPENAI";
 }
 
@@ -106,11 +110,15 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
   // Closer together no compaction could save the tenth that makes it worth while.
   if (!(to <= 0.9 * at)) fail("SELVAGE_COMPACT_TO", String(to), `at most 0.9 of SELVAGE_COMPACT_AT (${at})`);
   if (!(at < stop)) fail("SELVAGE_COMPACT_AT", String(at), `less than SELVAGE_STOP_AT (${stop})`);
-  for (const model of config.SELVAGE_MODEL.split(",")) {
-    const provider = providerOf(model);
-    if (provider === null) continue;
-    if (config[`${provider}_API_KEY`] !== undefined || config[`${provider}_BASE_URL`] !== undefined) continue;
-    fail(`${provider}_API_KEY`, "not set", `an API key, as SELVAGE_MODEL is ${config.SELVAGE_MODEL}`);
+  for (const name of ["SELVAGE_MODEL", "SELVAGE_SUMMARIZER"] as const) {
+    for (const model of config[name].split(",")) {
+      const provider = providerOf(model);
+      if (provider === null) continue;
+      if (config[`${provider}_API_KEY`] !== undefined || config[`${provider}_BASE_URL`] !== undefined) {
+        continue;
+      }
+      fail(`${provider}_API_KEY`, "not set", `an API key, as ${name} is ${config[name]}`);
+    }
   }
   return config;
 }

@@ -28,13 +28,13 @@ function stopStart(message: string): never {
   Deno.exit(1);
 }
 
-function makeModel(config: Config): Model {
-  const { SELVAGE_WINDOW: window, SELVAGE_MAX_OUTPUT: maxOutput } = config;
-  const limits = {
-    ...(window === undefined ? {} : { window }),
-    ...(maxOutput === undefined ? {} : { maxOutput }),
-  };
-  const models = config.SELVAGE_MODEL.split(",").map((name): Model => {
+/** Makes a model out of its name; several, with commas, are one with fallbacks. */
+function makeModel(
+  names: string,
+  config: Config,
+  limits: { readonly window?: number; readonly maxOutput?: number },
+): Model {
+  const models = names.split(",").map((name): Model => {
     const provider = providerOf(name);
     if (provider === null) return scripted({ script: clerk, ...limits });
     const apiKey = config[`${provider}_API_KEY`];
@@ -50,6 +50,13 @@ function makeModel(config: Config): Model {
   });
   const [first, ...others] = models;
   return first !== undefined && others.length === 0 ? first : fallback(models);
+}
+
+/** Who writes prose beside the ledger: nobody, the model itself, or one of its own. */
+function makeSummarizer(config: Config, model: Model): { readonly summarizer?: Model } {
+  const { SELVAGE_SUMMARIZER: name } = config;
+  if (name === "off") return {};
+  return { summarizer: name === "same" ? model : makeModel(name, config, {}) };
 }
 
 async function openStore(path: string): Promise<Store> {
@@ -94,7 +101,11 @@ let store: Store;
 let model: Model;
 try {
   config = parseConfig(Deno.env.toObject());
-  model = makeModel(config);
+  const { SELVAGE_MODEL, SELVAGE_WINDOW: window, SELVAGE_MAX_OUTPUT: maxOutput } = config;
+  model = makeModel(SELVAGE_MODEL, config, {
+    ...(window === undefined ? {} : { window }),
+    ...(maxOutput === undefined ? {} : { maxOutput }),
+  });
   store = await openStore(config.SELVAGE_KV);
 } catch (error) {
   if (error instanceof SelvageError) stopStart(error.message);
@@ -110,6 +121,7 @@ const app = createApp({
         "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
       tools: workspaceTools(),
       maxSteps: config.SELVAGE_MAX_STEPS,
+      ...makeSummarizer(config, model),
       compaction: {
         policy: config.SELVAGE_POLICY,
         compactAt: config.SELVAGE_COMPACT_AT,

@@ -86,3 +86,10 @@ Deno.test("parseConfig() takes a model with fallbacks, and wants the key of each
     });
   }
 });
+
+Deno.test("parseConfig() takes a summarizer of its own, and wants its key", () => {
+  equal(parseConfig({}).SELVAGE_SUMMARIZER, "off");
+  equal(parseConfig({ SELVAGE_SUMMARIZER: "same" }).SELVAGE_SUMMARIZER, "same");
+  throws(() => parseConfig({ SELVAGE_SUMMARIZER: "openai:small" }), { message: /OPENAI_API_KEY is not set/ });
+  throws(() => parseConfig({ SELVAGE_SUMMARIZER: "small" }), { message: /SELVAGE_SUMMARIZER is "small"/ });
+});

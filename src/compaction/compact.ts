@@ -1,5 +1,6 @@
 /**
- * One compaction: plan, write the ledger, verify, apply. A rejected one leaves everything as it was.
+ * One compaction: plan, write the ledger, verify, apply. A rejected one leaves everything as it was. Between the plan
+ * and its application the log may grow: cuts of our own log are monotone.
  *
  * @module
  */
@@ -10,27 +11,58 @@ import type { Tool } from "../ports.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
 import { type Budget, keepBudget, lookbackWithin } from "./budget.ts";
 import type { Context, StoredView } from "./context.ts";
-import { fitLedger, ledgerLines, pairsIn, recordsPair } from "./ledger.ts";
+import { fitLedger, type LedgerLine, ledgerLines, pairsIn, recordsPair } from "./ledger.ts";
 
-/** What a compaction came to. Cuts are entry numbers of the log. */
-export type Compaction =
+/** Where a cut lies, and what it takes away. */
+interface CutFacts {
+  readonly method: CutMethod;
+  /** Number of the first entry that stays raw. */
+  readonly cut: number;
+  /** Tokens kept beyond the target, negative where less is kept. */
+  readonly distance: number;
+  /** Pairs that go from the raw transcript into the ledger. */
+  readonly pairs: number;
+}
+
+/** Why there is no cut. Positions are entry numbers of the log. */
+export type NoCut =
   | { readonly kind: "nothing" }
-  | {
-    readonly kind: "applied";
-    readonly method: CutMethod;
-    readonly cut: number;
-    readonly distance: number;
-    /** Pairs that went from the raw transcript into the ledger. */
-    readonly pairs: number;
-    readonly tokensBefore: number;
-    readonly tokensAfter: number;
-  }
   | {
     readonly kind: "deferred";
     readonly reason: "open_call" | "atom_too_wide" | "pinned_too_big";
     readonly nearest: { readonly before: number | null; readonly after: number | null };
   }
   | { readonly kind: "rejected"; readonly violations: readonly Rejection[] };
+
+/** A compaction that was verified and waits to be applied. */
+export type PlannedCompaction = CutFacts & {
+  readonly kind: "planned";
+  /** The view that it was made from: it can be applied to no other. */
+  readonly base: StoredView;
+  /** The new view, with the ledger alone. */
+  readonly view: StoredView;
+  /** Entries that leave the raw transcript. */
+  readonly removed: Context["entries"];
+  /** Every line of the ledger, before it was made to fit. */
+  readonly lines: readonly LedgerLine[];
+  /** Tokens for ledger and prose together, as our own counter counts. */
+  readonly reserve: number;
+  readonly policy: CutPolicy;
+  /** Entries of the log when it was planned. */
+  readonly length: number;
+};
+
+/** What a compaction came to. */
+export type Compaction =
+  | NoCut
+  | (CutFacts & {
+    readonly kind: "applied";
+    readonly tokensBefore: number;
+    readonly tokensAfter: number;
+  });
+
+/** Share of the reserve that prose may take: the ledger is what can be relied on. */
+const PROSE_SHARE = 0.5;
 
 /** What {@link compact} needs beside the context. */
 export interface CompactOptions {
@@ -45,12 +77,15 @@ export interface CompactOptions {
 }
 
 /**
- * Compacts a context, if a legal cut allows it.
+ * Plans a compaction, and verifies it.
  *
- * @param context The context; changed only when the outcome is `applied`.
+ * @param context The context; not changed.
  * @param options Meter, thresholds, pins.
  */
-export async function compact(context: Context, options: CompactOptions): Promise<Compaction> {
+export async function planCompaction(
+  context: Context,
+  options: CompactOptions,
+): Promise<NoCut | PlannedCompaction> {
   const { meter, budget, pinned } = options;
   await meter.learn(context);
   const before = await context.transcript();
@@ -63,10 +98,11 @@ export async function compact(context: Context, options: CompactOptions): Promis
   if (keep === null) {
     return { kind: "deferred", reason: "pinned_too_big", nearest: { before: null, after: null } };
   }
+  const reserve = counted(budget.reserve);
   const policy: CutPolicy = {
     kind: options.policy,
     budget: counted(keep),
-    reserve: counted(budget.reserve),
+    reserve,
     lookback: lookbackWithin(budget, keep),
     from,
     pinned: positions,
@@ -82,52 +118,135 @@ export async function compact(context: Context, options: CompactOptions): Promis
   }
 
   const next = cutView(context.view, before, { at: plan.at, from, pinned });
-  const measure = await context.measure();
-  const written = ledgerLines(removedEntries(context, next.cut, pinned), options.tools);
-  const lines = [...context.view.ledger, ...written];
-  const ledger = fitLedger(lines, { tokens: counted(budget.reserve), measure });
+  const removed = removedEntries(context, next.cut, pinned);
+  const lines = [...context.view.ledger, ...ledgerLines(removed, options.tools)];
   const trims = new Map(context.view.trims.filter(([at]) => at >= next.cut));
   for (const { message, tokens } of plan.trims) {
     const at = context.seqOf(message);
     if (at !== null) trims.set(at, tokens);
   }
-  const view: StoredView = { ...next, trims: [...trims], ledger };
-
-  // A range only says between which entries it counts: that nothing fell out of the count is seen here.
-  const isCounted = pairsIn(ledger) === pairsIn(lines);
-  const refs = new Set(written.flatMap((line) => line.kind === "pair" ? [line.ref] : []));
-  const after = await context.preview(view);
-  const violations = verify({
-    before,
-    after: after.transcript,
-    at: plan.at,
-    from: after.head,
-    policy,
-    pinned: pinnedPositions(view, pinned),
-    records: (call) => {
-      const ref = before.records[call]?.callId ?? "";
-      return isCounted && refs.has(ref) && recordsPair(ledger, ref);
-    },
-  });
-  if (violations.length > 0) return { kind: "rejected", violations };
-
-  const tokensBefore = await meter.estimate(context);
-  const pairs = before.pairs.filter((pair) => {
-    const at = before.records[pair.call]?.message ?? 0;
-    return at >= from && at < plan.at;
-  }).length;
-  await context.apply(view);
-  meter.invalidate();
-  const tokensAfter = await meter.estimate(context);
-  return {
-    kind: "applied",
+  const bare = { ...next, trims: [...trims], ledger: [] };
+  // Prose of an earlier pass stays while it fits; lines of its time stay in the ledger all the same.
+  const view = await withSummary(context, bare, { lines, prose: context.view.prose ?? "", reserve });
+  const planned: PlannedCompaction = {
+    kind: "planned",
     method: plan.method,
     cut: view.cut,
     distance: Math.round(plan.distance * meter.factor),
-    pairs,
-    tokensBefore,
-    tokensAfter,
+    pairs: before.pairs.filter((pair) => {
+      const at = before.records[pair.call]?.message ?? 0;
+      return at >= from && at < plan.at;
+    }).length,
+    base: context.view,
+    view,
+    removed,
+    lines,
+    reserve,
+    policy,
+    length: context.entries.length,
   };
+  const violations = await verifyView(context, { planned, view, pinned });
+  return violations.length > 0 ? { kind: "rejected", violations } : planned;
+}
+
+/**
+ * Applies a planned compaction to the context as it is now.
+ *
+ * @param context The context; changed only when the outcome is `applied`.
+ * @param planned What was planned on it; it may have grown since.
+ * @param options The meter, what is pinned, and prose that a model has written beside the ledger.
+ */
+export async function applyCompaction(
+  context: Context,
+  planned: PlannedCompaction,
+  { meter, pinned, prose }: {
+    readonly meter: ContextMeter;
+    readonly pinned: readonly number[];
+    readonly prose?: string;
+  },
+): Promise<Extract<Compaction, { kind: "applied" | "rejected" }>> {
+  const { lines, reserve, method, cut, distance, pairs } = planned;
+  const view = prose === undefined
+    ? planned.view
+    : await withSummary(context, planned.view, { lines, prose, reserve });
+  if (context.view !== planned.base) {
+    const message = "Another compaction was applied since this one was planned";
+    return { kind: "rejected", violations: [{ code: "invalid", condition: "C5", message }] };
+  }
+  // What was planned was verified then; what has come since is verified now.
+  const isSame = prose === undefined && context.entries.length === planned.length;
+  const violations = isSame ? [] : await verifyView(context, { planned, view, pinned, isLater: true });
+  if (violations.length > 0) return { kind: "rejected", violations };
+  const tokensBefore = await meter.estimate(context);
+  await context.apply(view);
+  meter.invalidate();
+  const tokensAfter = await meter.estimate(context);
+  return { kind: "applied", method, cut, distance, pairs, tokensBefore, tokensAfter };
+}
+
+/**
+ * Compacts a context, if a legal cut allows it.
+ *
+ * @param context The context; changed only when the outcome is `applied`.
+ * @param options Meter, thresholds, pins.
+ */
+export async function compact(context: Context, options: CompactOptions): Promise<Compaction> {
+  const planned = await planCompaction(context, options);
+  return planned.kind === "planned" ? await applyCompaction(context, planned, options) : planned;
+}
+
+/** A view with its summary: prose where it fits, and as much of the ledger as the reserve has room for beside it. */
+async function withSummary(
+  context: Context,
+  view: StoredView,
+  { lines, prose, reserve }: {
+    readonly lines: readonly LedgerLine[];
+    readonly prose: string;
+    readonly reserve: number;
+  },
+): Promise<StoredView> {
+  const measure = await context.measure();
+  const proseTokens = prose === "" ? 0 : measure(prose) + 2;
+  const fits = proseTokens > 0 && proseTokens <= maxProse(reserve);
+  const tokens = reserve - (fits ? proseTokens : 0);
+  const { prose: _, ...rest } = view;
+  return { ...rest, ledger: fitLedger(lines, { tokens, measure }), ...(fits ? { prose } : {}) };
+}
+
+/** The most tokens that prose may take beside a ledger. */
+export function maxProse(reserve: number): number {
+  return Math.floor(reserve * PROSE_SHARE);
+}
+
+/** Verifies a view that would be put in force; `isLater` where the log has grown since the cut was selected. */
+async function verifyView(
+  context: Context,
+  { planned: { base, cut, lines, policy }, view, pinned, isLater = false }: {
+    readonly planned: PlannedCompaction;
+    readonly view: StoredView;
+    readonly pinned: readonly number[];
+    readonly isLater?: boolean;
+  },
+): Promise<readonly Rejection[]> {
+  const before = await context.transcript();
+  const after = await context.preview(view);
+  // A range only says between which entries it counts: that nothing fell out of the count is seen here.
+  const isCounted = pairsIn(view.ledger) === pairsIn(lines);
+  const refs = new Set(lines.flatMap((line) => line.kind === "pair" ? [line.ref] : []));
+  return verify({
+    before,
+    after: after.transcript,
+    at: context.head + cut - base.cut,
+    from: after.head,
+    // What came later may well be worth another compaction: that this one is stable was verified when it was planned.
+    policy: isLater ? { ...policy, budget: Number.MAX_SAFE_INTEGER } : policy,
+    ...(isLater ? { minProgress: 0 } : {}),
+    pinned: pinnedPositions(view, pinned),
+    records: (call) => {
+      const ref = before.records[call]?.callId ?? "";
+      return isCounted && refs.has(ref) && recordsPair(view.ledger, ref);
+    },
+  });
 }
 
 /** Entries that leave the raw transcript: the newly cut ones, and pins of earlier views that are released now. */

@@ -31,6 +31,14 @@ export interface StoredView extends View {
   /** Results shown shortened: entry number and the most tokens. */
   readonly trims: readonly (readonly [seq: number, tokens: number])[];
   readonly ledger: readonly LedgerLine[];
+  /** What a model wrote beside the ledger. */
+  readonly prose?: string;
+}
+
+/** The summary of a view as the model is shown it: the ledger, then prose where there is some. */
+export function summaryText({ ledger, prose }: StoredView): string {
+  const text = renderLedger(ledger);
+  return prose === undefined ? text : `${text}\n\n${prose}`;
 }
 
 /** The view of a session that was never compacted. */
@@ -255,11 +263,12 @@ export class Context implements MeterItems {
    *
    * @param prefix Name of what comes before the messages; signed reasoning that was made under another one is left
    *   out (C6). Without it all reasoning is shown.
+   * @param to One past the last item shown; by default all are.
    */
-  messages(prefix?: string): readonly Message[] {
+  messages(prefix?: string, to = this.#items.length): readonly Message[] {
     const stale = prefix === undefined ? NONE : this.#prefixed(prefix).stale;
     const rounds: Shown[][] = [];
-    for (const shown of this.#items) {
+    for (const shown of this.#items.slice(0, to)) {
       const last = rounds.at(-1);
       if (last?.[0] !== undefined && isResult(last[0]) && isResult(shown)) last.push(shown);
       else rounds.push([shown]);
@@ -296,7 +305,7 @@ export class Context implements MeterItems {
   async #project(view: StoredView): Promise<[Shown[], number]> {
     const items: Shown[] = [];
     if (view.ledger.length > 0) {
-      const text = renderLedger(view.ledger);
+      const text = summaryText(view);
       const bound = measureText(text, this.bound);
       items.push({ item: { kind: "summary", text }, limit: null, bound, records: null });
     }

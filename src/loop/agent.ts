@@ -23,6 +23,10 @@ export interface Agent {
   readonly toolConcurrency?: number;
   /** When compaction is due and what it aims at. */
   readonly compaction?: CompactionSettings;
+  /** Writes prose beside the ledger, in the background; the agent's own model may be it. Default none. */
+  readonly summarizer?: Model;
+  /** Milliseconds that a turn waits for the summarizer where the model can be called no more. Default 5,000. */
+  readonly graceMs?: number;
 }
 
 /** Whose turn it is, and what can end it. */

@@ -49,6 +49,11 @@ export class Broadcast {
     return this.#isDone;
   }
 
+  /** Whether it has come to its end; one that was put down, or lost to another process, ends without. */
+  get isFinished(): boolean {
+    return this.#events.at(-1)?.type === "turn.finished";
+  }
+
   /** Readers that follow it now. */
   get readers(): number {
     return this.#readers;

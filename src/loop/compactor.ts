@@ -4,13 +4,21 @@
  *
  * @module
  */
-import { compact, type Compaction } from "../compaction/compact.ts";
+import {
+  applyCompaction,
+  type Compaction,
+  maxProse,
+  planCompaction,
+  type PlannedCompaction,
+} from "../compaction/compact.ts";
 import type { Budget } from "../compaction/budget.ts";
 import type { Context } from "../compaction/context.ts";
-import type { Clock, SessionHead, Tool } from "../ports.ts";
+import type { Clock, Model, ModelRequest, SessionHead, Tool } from "../ports.ts";
 import type { ContextMeter, MeterReading } from "../tokens/meter.ts";
+import { BackgroundCompaction, type Writing } from "./background.ts";
 import type { CompactionEvent, TurnEventBody } from "./events.ts";
 import type { Journal } from "./journal.ts";
+import { summarize } from "./summarizer.ts";
 
 /** The stored deferral. */
 export type Flag = NonNullable<SessionHead["flag"]>;
@@ -27,6 +35,17 @@ export interface CompactorOptions {
   readonly flag: Flag | null;
   /** Entries that stay verbatim. */
   readonly pinned: () => readonly number[];
+  /** Writes prose beside the ledger, while the turn goes on; null for none. */
+  readonly summarizer: SummarizerOptions | null;
+}
+
+/** Who writes prose, and how long the turn waits where it cannot go on without a compaction. */
+export interface SummarizerOptions {
+  readonly model: Model;
+  /** Milliseconds. */
+  readonly graceMs: number;
+  /** The turn's own request, of which the summarizer has read the part before the cut; null for another model. */
+  readonly ownRequest: ((entries: number) => Omit<ModelRequest, "maxOutput">) | null;
 }
 
 /** Checks thresholds, compacts, and keeps the flag. */
@@ -36,6 +55,8 @@ export class Compactor {
   #flag: Flag | null;
   /** The last attempt that changed nothing: it is not repeated before something is appended, unless with more force. */
   #failed = { length: -1, strength: -1 };
+  /** At most one at a time. */
+  #background: BackgroundCompaction | null = null;
 
   /** Makes a compactor for one turn. */
   constructor(options: CompactorOptions) {
@@ -61,6 +82,8 @@ export class Compactor {
     const reading = await this.#read(budget.compactAt);
     yield this.#contextEvent(reading);
     if (reading.tokens <= budget.compactAt) return;
+    // What is on its way is spliced in at the next step boundary.
+    if (this.#background !== null) return;
     // Policy `backward` is the theory to the letter: once deferred, wait for the turn boundary.
     if (policy === "backward" && this.isDeferred) return;
     yield* this.#attempt({ policy, force: false, reason: "over_compact_at", resolved: "step" });
@@ -68,6 +91,8 @@ export class Compactor {
 
   /** A deferral is honoured here, with any method: before `turn.finished`, or before the first call of the next turn. */
   async *honour(): AsyncGenerator<TurnEventBody, void> {
+    // No summarizer works after a turn: what it has not written by now, the ledger says.
+    yield* this.#splice(0);
     if (!this.isDeferred) return;
     yield* this.#attempt({ policy: "full", force: false, reason: "flag", resolved: "turn" });
   }
@@ -79,6 +104,10 @@ export class Compactor {
    */
   async *admit(): AsyncGenerator<TurnEventBody, boolean> {
     const budget = this.#budget;
+    if (this.#background?.isDone === true) yield* this.#splice(0);
+    if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
+    // The model cannot be called as it is: now the turn waits, for a while.
+    yield* this.#splice(this.#options.summarizer?.graceMs ?? 0);
     if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
     yield* this.#force("over_stop_at");
     const reading = await this.#read(budget.stopAt);
@@ -109,8 +138,25 @@ export class Compactor {
     return yield* this.#force("context_length_exceeded");
   }
 
-  #force(reason: string): AsyncGenerator<TurnEventBody, boolean> {
-    return this.#attempt({ policy: "full", force: true, reason, resolved: "step" });
+  /** Ends what works in the background: its turn is over. */
+  cancel(): void {
+    this.#background?.cancel("summary_cancelled");
+    this.#background = null;
+  }
+
+  /** Puts the compaction in force that was prepared in the background, with prose if there is some by then. */
+  async *#splice(waitMs: number): AsyncGenerator<TurnEventBody, boolean> {
+    const background = this.#background;
+    if (background === null) return false;
+    const writing = await background.finish(waitMs, this.#options.clock);
+    this.#background = null;
+    return yield* this.#apply(background.planned, { reason: "over_compact_at", writing });
+  }
+
+  async *#force(reason: string): AsyncGenerator<TurnEventBody, boolean> {
+    // One compaction at a time: what is prepared is used first, and may be enough for the next request.
+    if (yield* this.#splice(0)) return true;
+    return yield* this.#attempt({ policy: "full", force: true, reason, resolved: "step" });
   }
 
   #read(threshold: number): Promise<MeterReading> {
@@ -130,38 +176,92 @@ export class Compactor {
       readonly resolved: "step" | "turn";
     },
   ): AsyncGenerator<TurnEventBody, boolean> {
-    const { context, meter, tools, journal } = this.#options;
+    const { context, meter, tools } = this.#options;
     const budget = this.#budget;
     const { length } = context.entries;
     const strength = force ? 2 : policy === "full" ? 1 : 0;
     if (this.#failed.length === length && this.#failed.strength >= strength) return false;
     const pinned = this.#options.pinned();
-    const outcome = await compact(context, { meter, budget, policy, pinned, tools, force });
-    if (outcome.kind !== "applied") this.#failed = { length, strength };
-    const wasDeferred = this.isDeferred;
-    switch (outcome.kind) {
+    const planned = await planCompaction(context, { meter, budget, policy, pinned, tools, force });
+    if (planned.kind !== "planned") this.#failed = { length, strength };
+    switch (planned.kind) {
       case "nothing":
         this.#setFlag(null);
         return false;
-      case "applied":
-        this.#setFlag(null);
-        journal.change({ view: { version: context.view.version, value: context.view } });
-        yield applied(outcome, { reason, ...(wasDeferred ? { resolved } : {}) });
-        yield this.#contextEvent(await this.#read(budget.compactAt));
-        return true;
+      case "planned":
+        // Where the model cannot be called, and at a turn boundary, nobody is waited for.
+        if (this.#options.summarizer === null || force || resolved === "turn") {
+          return yield* this.#apply(planned, { reason, resolved });
+        }
+        yield* this.#prepare(planned, { reason, summarizer: this.#options.summarizer });
+        return false;
       case "deferred":
-        this.#setFlag(outcome.reason);
-        yield { type: "compaction", phase: "deferred", reason: outcome.reason, nearest: outcome.nearest };
+        this.#setFlag(planned.reason);
+        yield { type: "compaction", phase: "deferred", reason: planned.reason, nearest: planned.nearest };
         return false;
-      case "rejected": {
-        const code = outcome.violations[0]?.code ?? "invalid";
-        this.#setFlag(`rejected:${code}`);
-        yield { type: "compaction", phase: "rejected", reason: code, violations: outcome.violations };
-        return false;
-      }
+      case "rejected":
+        return yield* this.#reject(planned);
       default:
-        return outcome satisfies never;
+        return planned satisfies never;
     }
+  }
+
+  /** Sets the summarizer to work; the view changes at a step boundary, when it has written. */
+  async *#prepare(
+    planned: PlannedCompaction,
+    { reason, summarizer }: { readonly reason: string; readonly summarizer: SummarizerOptions },
+  ): AsyncGenerator<TurnEventBody, void> {
+    const { context, clock } = this.#options;
+    const measure = await context.measure();
+    const { method, cut, distance, pairs, removed, reserve, base } = planned;
+    this.#background = new BackgroundCompaction(planned, (signal) =>
+      summarize({
+        removed,
+        earlier: base.prose ?? "",
+        maxTokens: maxProse(reserve),
+        measure,
+        ownPrefix: summarizer.ownRequest?.(cut) ?? null,
+      }, { model: summarizer.model, clock, signal }));
+    yield { type: "compaction", phase: "started", reason, method, cut, distance, pairs };
+  }
+
+  /** Puts a planned compaction in force. */
+  async *#apply(
+    planned: PlannedCompaction,
+    { reason, resolved = "step", writing }: {
+      readonly reason: string;
+      readonly resolved?: "step" | "turn";
+      readonly writing?: Writing;
+    },
+  ): AsyncGenerator<TurnEventBody, boolean> {
+    const { context, meter, journal } = this.#options;
+    const prose = writing?.kind === "prose" ? { prose: writing.prose } : {};
+    const outcome = await applyCompaction(context, planned, {
+      meter,
+      pinned: this.#options.pinned(),
+      ...prose,
+    });
+    if (outcome.kind === "rejected") return yield* this.#reject(outcome);
+    const wasDeferred = this.isDeferred;
+    this.#setFlag(null);
+    journal.change({ view: { version: context.view.version, value: context.view } });
+    yield applied(outcome, {
+      reason,
+      summary: context.view.prose === undefined ? "ledger" : "ledger+prose",
+      ...(wasDeferred ? { resolved } : {}),
+      ...(writing?.kind === "none" ? { summaryFailure: writing.reason } : {}),
+    });
+    yield this.#contextEvent(await this.#read(this.#budget.compactAt));
+    return true;
+  }
+
+  async *#reject(
+    { violations }: Extract<Compaction, { kind: "rejected" }>,
+  ): AsyncGenerator<TurnEventBody, boolean> {
+    const code = violations[0]?.code ?? "invalid";
+    this.#setFlag(`rejected:${code}`);
+    yield await Promise.resolve({ type: "compaction", phase: "rejected", reason: code, violations });
+    return false;
   }
 
   #setFlag(reason: string | null): void {
@@ -173,8 +273,8 @@ export class Compactor {
 
 function applied(
   outcome: Extract<Compaction, { kind: "applied" }>,
-  rest: { readonly reason: string; readonly resolved?: "step" | "turn" },
+  rest: Pick<CompactionEvent, "reason" | "resolved" | "summary" | "summaryFailure">,
 ): CompactionEvent {
   const { kind: _, ...facts } = outcome;
-  return { type: "compaction", phase: "applied", ...facts, summary: "ledger", ...rest };
+  return { type: "compaction", phase: "applied", ...facts, ...rest };
 }

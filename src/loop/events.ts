@@ -42,6 +42,8 @@ export interface CompactionEvent {
   readonly resolved?: "step" | "turn";
   /** What the summary is made of. */
   readonly summary?: "ledger" | "ledger+prose";
+  /** Why the summarizer's prose is not in it, where one was asked. */
+  readonly summaryFailure?: string;
   /** Promises that a rejected compaction would have broken. */
   readonly violations?: readonly {
     readonly code: string;

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { Context, type StoredView } from "../compaction/context.ts";
-import { renderLedger } from "../compaction/ledger.ts";
+import { Context, type StoredView, summaryText } from "../compaction/context.ts";
 import type { Atom } from "../core/record.ts";
 import type { Entry, SessionHead } from "../ports.ts";
 import type { Agent } from "./agent.ts";
@@ -71,7 +70,7 @@ export async function inspectContext(
     return has(atom, pinned) ? "pinned" : "summarised";
   };
   const measure = await measures.loadMeasure();
-  const text = renderLedger(ledger);
+  const text = summaryText(context.view);
   return {
     view: version,
     cut,

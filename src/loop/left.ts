@@ -4,17 +4,30 @@
  *
  * @module
  */
-import type { AssistantEntry, Clock, Lease, ResultEntry, SessionKey, SessionState, Store } from "../ports.ts";
+import { callsOf } from "../compaction/context.ts";
+import { shortenOutput } from "../compaction/shorten.ts";
+import type { ToolOutput } from "../core/message.ts";
+import type {
+  AssistantEntry,
+  Clock,
+  Entry,
+  Lease,
+  ResultEntry,
+  SessionKey,
+  SessionState,
+  Store,
+} from "../ports.ts";
+import { boundTokens } from "../tokens/measure.ts";
 import { openCalls } from "./calls.ts";
 import { eventNumber, type TurnEvent, type TurnEventBody } from "./events.ts";
-import { addUsage, resultEvent } from "./report.ts";
+import { addUsage, callEvent, resultEvent } from "./report.ts";
 import { ABORTED } from "./tools.ts";
 
 /**
- * The numbers of a turn's events begin at a multiple of this after each takeover: what the process before sent and
- * could not store keeps its numbers to itself.
+ * The numbers of a turn's events begin anew after each takeover, at the epoch of the lease times this: what an
+ * earlier process sent and could not store, whichever one it was, keeps its numbers to itself.
  */
-const NUMBERS_PER_RUN = 1_000_000;
+const NUMBERS_PER_EPOCH = 1_000_000;
 
 /** What the store knows of the events of a turn. */
 export interface StoredTurn {
@@ -22,26 +35,66 @@ export interface StoredTurn {
   readonly nextEvent: number;
   /** Whether clients have been told of the start. */
   readonly isStarted: boolean;
+  /** Calls that clients have been told of. */
+  readonly called: ReadonlySet<string>;
   /** Calls whose results clients have been told. */
   readonly told: ReadonlySet<string>;
 }
 
-/** Reads what clients of a turn were told that is to be taken over. */
+/** Reads what clients of a turn were told that was taken over. */
 export async function storedTurn(
   store: Store,
-  { key, turn }: { readonly key: SessionKey; readonly turn: string },
+  { key, lease: { turn, epoch } }: { readonly key: SessionKey; readonly lease: Lease },
 ): Promise<StoredTurn> {
+  const called = new Set<string>();
   const told = new Set<string>();
   let next = 0;
   for (;;) {
     const events = (await store.events(key, turn, next))?.events as readonly TurnEvent[] | undefined;
     const last = events?.at(-1);
     if (events === undefined || last === undefined) break;
-    for (const event of events) if (event.type === "tool.result") told.add(event.ref);
+    for (const event of events) {
+      if (event.type === "tool.call") called.add(event.ref);
+      if (event.type === "tool.result") told.add(event.ref);
+    }
     next = eventNumber(last) + 1;
   }
-  const run = Math.ceil(next / NUMBERS_PER_RUN);
-  return { nextEvent: Math.max(1, run) * NUMBERS_PER_RUN, isStarted: next > 0, told };
+  const nextEvent = Math.max(epoch, Math.ceil(next / NUMBERS_PER_EPOCH)) * NUMBERS_PER_EPOCH;
+  return { nextEvent, isStarted: next > 0, called, told };
+}
+
+/**
+ * Tells results of a turn that was left. The process before may have ended between storing a call and storing that
+ * clients were told of it: nobody is told a result of a call that he does not know.
+ *
+ * @param results The results.
+ * @param options `entries`: the log; `called`: calls that clients know; `shown`: an output as the model is shown it.
+ */
+export function* retell(
+  results: readonly ResultEntry[],
+  { entries, called, shown }: {
+    readonly entries: readonly Entry[];
+    readonly called: ReadonlySet<string>;
+    readonly shown: (entry: ResultEntry) => ToolOutput;
+  },
+): Generator<TurnEventBody, void> {
+  for (const entry of results) {
+    const made = called.has(entry.call)
+      ? undefined
+      : entries.flatMap((other) =>
+        other.kind === "assistant" && other.turn === entry.turn ? callsOf(other) : []
+      )
+        .find(({ ref }) => ref === entry.call);
+    if (made !== undefined) yield callEvent(entry.step, made);
+    yield resultEvent(entry, shown(entry));
+  }
+}
+
+/** An output as the model would be shown it, without the tokenizer: never longer than that. */
+function shownAtMost({ output, cap, seq }: ResultEntry): ToolOutput {
+  return cap === undefined
+    ? output
+    : shortenOutput(output, { tokens: cap, measure: boundTokens, ref: `e${seq}` });
 }
 
 /**
@@ -81,7 +134,11 @@ export async function endLeft(
     inputTokens: 0,
     outputTokens: 0,
   });
-  const bodies: TurnEventBody[] = closed.map((entry) => resultEvent(entry, entry.output));
+  const untold = entries.filter((entry): entry is ResultEntry =>
+    entry.kind === "result" && entry.turn === turn && !stored.told.has(entry.call)
+  );
+  const { called } = stored;
+  const bodies = [...retell([...untold, ...closed], { entries, called, shown: shownAtMost })];
   if (reason === "error") {
     const message = `The turn is lost: the processes that ran it ended ${lease.takeovers} times`;
     bodies.push({ type: "error", code: "turn_lost", message, retryable: false });

@@ -28,6 +28,8 @@ export interface OpenedTurn {
   readonly nextEvent: number;
   /** Whether clients have been told of the start. */
   readonly isStarted: boolean;
+  /** Calls that clients have been told of. */
+  readonly called: ReadonlySet<string>;
   /** Calls whose results clients have been told. */
   readonly told: ReadonlySet<string>;
 }
@@ -69,7 +71,8 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
     const budget = budgetOf(agent, head.meter);
     await requireRoom([...pinnedInputs(entries), input], { limit: budget.maxInput, factor, measures });
     const opened = await measured(agent, { ...leased, budget });
-    return { ...opened, clock, key, head, lease, budget, nextEvent: 0, isStarted: false, told: new Set() };
+    const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
+    return { ...opened, clock, key, head, lease, budget, ...untold };
   } catch (error) {
     // Where not even this works, the lease runs out by itself: the first error is the one to tell.
     await ports.store.commit(key, lease, { release: true }).catch(() => {});
@@ -97,7 +100,7 @@ export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Prom
     takeover: true,
   });
   const { head, lease } = leased;
-  const stored = await storedTurn(store, { key, turn });
+  const stored = await storedTurn(store, { key, lease });
   if (lease.takeovers > MAX_TAKEOVERS) {
     await endLeft({ store, clock, key, leased, stored }, "error");
     return null;
@@ -208,7 +211,7 @@ async function closeLeft(
   const request = { agent: "", owner: crypto.randomUUID(), turn, ttlMs: LEASE_TTL_MS, takeover: true };
   try {
     const leased = await store.acquire(key, request);
-    const stored = await storedTurn(store, { key, turn });
+    const stored = await storedTurn(store, { key, lease: leased.lease });
     await endLeft({ store, clock, key, leased, stored }, "aborted");
   } catch (error) {
     // Somebody else was first: the next look at the session tells what came of it.

@@ -123,6 +123,11 @@ export class Turn {
       clock,
       flag: head.flag ?? null,
       pinned: () => this.#pinned(),
+      summarizer: agent.summarizer === undefined ? null : {
+        model: agent.summarizer,
+        graceMs: agent.graceMs ?? 5_000,
+        ownRequest: agent.summarizer === agent.model ? (cut) => this.#requestBefore(cut) : null,
+      },
     });
     const { signal, suspend } = request;
     this.#stop.signal.addEventListener("abort", () => {
@@ -220,6 +225,7 @@ export class Turn {
   /** Ends a turn that nobody listens to any more: open calls are closed, the lease is given back. */
   async close(): Promise<void> {
     const { signal, suspend } = this.#request;
+    this.#compactor.cancel();
     this.#closed.abort(new DOMException("The turn is closed", "AbortError"));
     signal?.removeEventListener("abort", this.#onAbort);
     suspend?.removeEventListener("abort", this.#onSuspend);
@@ -363,6 +369,14 @@ export class Turn {
       tools: schemasOf(agent),
       maxOutput: budget.maxOutput,
     };
+  }
+
+  /** What the model has been sent before, up to an entry. */
+  #requestBefore(cut: number): Omit<ModelRequest, "maxOutput"> {
+    const { context } = this.#opened;
+    const [at] = context.positionsOf([cut]);
+    const { maxOutput: _, ...request } = this.#modelRequest();
+    return { ...request, messages: context.messages(this.#prefix, at) };
   }
 
   /** Runs the calls of a step; each result is appended and checked as it lands. */

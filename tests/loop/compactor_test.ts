@@ -37,6 +37,7 @@ async function rig(entries: readonly Entry[], rest: Partial<CompactorOptions> = 
     clock: new ManualClock(1_000),
     flag: null,
     pinned: () => [0],
+    summarizer: null,
     ...rest,
   });
   return { context, compactor, changes };

@@ -1,0 +1,265 @@
+/** Prose beside the ledger: written while the turn goes on, and never missed where there is none. */
+import assert from "node:assert/strict";
+import type { AssistantMessage } from "../../src/core/message.ts";
+import type { TurnEvent } from "../../src/loop/events.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../src/ports.ts";
+import { Bench, calls, endOf, eventsOf, modelOf, prose, replies, tool } from "../support/turns.ts";
+
+const json = (narrative: string, outcomes: Record<string, string> = {}): string =>
+  JSON.stringify({ narrative, outcomes });
+
+function answer(content: AssistantMessage["content"]): ModelEvent {
+  return { type: "finish", reason: "stop", message: { role: "assistant", content } };
+}
+
+interface Asked {
+  readonly model: Model;
+  readonly requests: ModelRequest[];
+  readonly aborted: () => number;
+}
+
+/** A summarizer that answers after `ms` on the bench's clock. */
+function summarizer(
+  clock: () => Bench["clock"],
+  { ms = 0, say = () => answer(json("The first files were read.")), window = 128_000 }: {
+    readonly ms?: number;
+    readonly say?: (request: ModelRequest) => ModelEvent;
+    readonly window?: number;
+  } = {},
+): Asked {
+  const requests: ModelRequest[] = [];
+  let aborted = 0;
+  const model = modelOf(async function* (request, signal) {
+    requests.push(request);
+    signal.addEventListener("abort", () => aborted++, { once: true });
+    if (ms > 0) await clock().sleep(ms, signal);
+    yield await Promise.resolve(say(request));
+  }, { id: "summarizer", window });
+  return { model, requests, aborted: () => aborted };
+}
+
+/** A turn of reads that fills a small window; each read takes 100 ms. */
+function reading(asked: (clock: () => Bench["clock"]) => Asked, steps = 24) {
+  const holder: { bench?: Bench } = {};
+  const clock = (): Bench["clock"] => {
+    if (holder.bench === undefined) throw new Error("no bench");
+    return holder.bench.clock;
+  };
+  const read = tool("read", async (input, { signal }) => {
+    await clock().sleep(100, signal);
+    return prose(1_400, Number(input["at"]));
+  });
+  const found = asked(clock);
+  const bench = holder.bench = new Bench({
+    window: 8_000,
+    tools: [read],
+    script: replies(...Array.from({ length: steps }, (_, at) => calls("read", { at }))),
+    agent: { summarizer: found.model },
+  });
+  return { bench, ...found };
+}
+
+/** Lets the clock go on until a turn has ended; gives its events, and when each came. */
+async function play(bench: Bench): Promise<{ readonly events: readonly TurnEvent[]; readonly ms: number }> {
+  const start = bench.clock.now();
+  let isOver = false;
+  const running = bench.run("Read all of it").finally(() => isOver = true);
+  for (let n = 0; n < 20_000 && !isOver; n++) await bench.clock.advance(10);
+  return { events: await running, ms: bench.clock.now() - start };
+}
+
+const compactions = (events: readonly TurnEvent[], phase: string) =>
+  eventsOf(events, "compaction").filter((event) => event.phase === phase);
+
+Deno.test("a summarizer that needs three steps adds nothing to the turn, and its prose is spliced in behind the ledger", async () => {
+  const alone = await play(reading((clock) => summarizer(clock)).bench);
+  const { bench, requests } = reading((clock) => summarizer(clock, { ms: 300 }));
+  const { events, ms } = await play(bench);
+  assert.equal(endOf(events), "stop");
+  assert.ok(ms - alone.ms <= 50, `${ms - alone.ms} ms longer`);
+  const [started] = compactions(events, "started");
+  const [applied] = compactions(events, "applied");
+  assert.ok(started && applied);
+  assert.deepEqual([started.cut, started.method], [applied.cut, applied.method]);
+  assert.equal(applied.summary, "ledger+prose");
+  // Between the two the model went on, with the view as it was.
+  const between = events.slice(events.indexOf(started), events.indexOf(applied));
+  assert.ok(between.some(({ type }) => type === "step.started"));
+  assert.equal(requests.length, compactions(events, "started").length);
+  const shown = bench.requests.at(-1)?.messages[0];
+  assert.match(
+    String(shown?.content),
+    /\[end of ledger; check [0-9a-f]{8}\]\n\nThe first files were read\.$/,
+  );
+  await bench.assertSound();
+});
+
+Deno.test("the summarizer is given what is removed as data, and what it wrote before", async () => {
+  let n = 0;
+  const { bench, requests } = reading(
+    (clock) =>
+      summarizer(clock, {
+        say: () => answer(json(`Part ${++n} was read.`, { "e1.0": "a text", "e999.0": "made up" })),
+      }),
+    40,
+  );
+  const { events } = await play(bench);
+  assert.ok(compactions(events, "applied").length >= 2);
+  const [first, second] = requests;
+  assert.match(
+    String(first?.messages[0]?.content),
+    /"ref":"e1.0","tool":"read","status":"ok","result":"word 0/,
+  );
+  assert.doesNotMatch(String(first?.messages[0]?.content), /What you wrote/);
+  assert.match(
+    String(second?.messages[0]?.content),
+    /What you wrote about the time before:\nPart 1 was read\./,
+  );
+  assert.deepEqual(first?.tools, []);
+  const [summary] = bench.requests.at(-1)?.messages ?? [];
+  assert.match(String(summary?.content), /Part \d was read\.\ne1\.0: a text$|Part \d was read\.$/);
+  assert.doesNotMatch(String(summary?.content), /made up/);
+});
+
+Deno.test("the agent's own model as its summarizer reads its own requests again, so that the cache serves them", async () => {
+  const requests: ModelRequest[] = [];
+  let at = 0;
+  const model = modelOf(async function* (request) {
+    requests.push(request);
+    const last = request.messages.at(-1);
+    const isSummary = last?.role === "user" && String(last.content).includes('"narrative"');
+    if (isSummary) yield await Promise.resolve(answer(json("All was read.")));
+    else if (at >= 24) yield answer("Done.");
+    else {
+      yield {
+        type: "finish",
+        reason: "tool-calls",
+        message: {
+          role: "assistant",
+          content: [{ type: "tool-call", toolCallId: `c${at}`, toolName: "read", input: { at: at++ } }],
+        },
+      };
+    }
+  }, { window: 8_000, maxOutput: 500 });
+  const bench = new Bench({ model, tools: [tool("read", (input) => prose(1_400, Number(input["at"])))] });
+  const agent = { ...bench.agent, summarizer: bench.agent.model };
+  const events = await Array.fromAsync(bench.start("Read all of it", { agent }));
+  assert.equal(endOf(events), "stop");
+  assert.equal(compactions(events, "applied")[0]?.summary, "ledger+prose");
+  const index = requests.findIndex(({ messages }) =>
+    String(messages.at(-1)?.content).includes('"narrative"')
+  );
+  const asked = requests[index];
+  const before = requests[index - 1];
+  assert.ok(asked && before);
+  const shared = asked.messages.slice(0, -1);
+  assert.deepEqual(shared, before.messages.slice(0, shared.length));
+  assert.deepEqual([asked.system, asked.tools], [before.system, before.tools]);
+});
+
+const FAILURES: readonly (readonly [string, string, (clock: () => Bench["clock"]) => Asked])[] = [
+  ["hangs", "summary_late", (clock) => summarizer(clock, { ms: 600_000 })],
+  ["throws", "summary_failed", (clock) =>
+    summarizer(clock, {
+      say: () => {
+        throw new Error("bug");
+      },
+    })],
+  ["is blank", "summary_blank", (clock) => summarizer(clock, { say: () => answer(" ") })],
+  [
+    "calls a tool",
+    "summary_called_tool",
+    (clock) =>
+      summarizer(clock, {
+        say: () => answer([{ type: "tool-call", toolCallId: "x", toolName: "read", input: {} }]),
+      }),
+  ],
+  [
+    "writes prose instead of JSON",
+    "summary_invalid",
+    (clock) => summarizer(clock, { say: () => answer("It was read.") }),
+  ],
+  [
+    "writes JSON of another shape",
+    "summary_invalid",
+    (clock) => summarizer(clock, { say: () => answer('{"text":"x"}') }),
+  ],
+  [
+    "writes too much",
+    "summary_too_long",
+    (clock) => summarizer(clock, { say: () => answer(json(prose(20_000))) }),
+  ],
+  ["is cut off", "summary_cut", (clock) =>
+    summarizer(clock, {
+      say: () => ({ type: "finish", reason: "length", message: { role: "assistant", content: "{" } }),
+    })],
+];
+for (const [what, reason, asked] of FAILURES) {
+  Deno.test(`a summarizer that ${what} leaves the ledger alone, and the event says why`, async () => {
+    const { bench, requests } = reading(asked);
+    const { events } = await play(bench);
+    assert.equal(endOf(events), "stop");
+    const applied = compactions(events, "applied");
+    assert.ok(applied.length >= 1);
+    for (const event of applied) assert.deepEqual([event.summary, event.summaryFailure], ["ledger", reason]);
+    // An answer that is not what was asked for is asked for once more, nothing else is.
+    const attempts = reason === "summary_invalid" ? 2 : 1;
+    assert.ok(requests.length <= attempts * compactions(events, "started").length);
+    await bench.assertSound();
+  });
+}
+
+Deno.test("a turn whose model cannot be called waits for the summarizer for its grace, and then no longer", async () => {
+  // Each result is so large that two of them go from compactAt past stopAt.
+  const holder: { bench?: Bench } = {};
+  const clock = (): Bench["clock"] => holder.bench?.clock ?? assert.fail();
+  const asked = summarizer(clock, { ms: 60_000 });
+  const bench = holder.bench = new Bench({
+    window: 8_000,
+    tools: [tool("read", (input) => prose(5_000, Number(input["at"])))],
+    script: replies(...Array.from({ length: 12 }, (_, at) => calls("read", { at }, { at: at + 100 }))),
+    agent: { summarizer: asked.model, graceMs: 2_000 },
+  });
+  const { events, ms } = await play(bench);
+  assert.equal(endOf(events), "stop");
+  const waits = compactions(events, "applied").filter(({ summaryFailure }) =>
+    summaryFailure === "summary_late"
+  );
+  assert.ok(waits.length > 0);
+  assert.ok(ms >= 2_000 && ms <= 2_000 * compactions(events, "started").length + 500, `${ms} ms`);
+  await bench.assertSound();
+});
+
+Deno.test("a cancelled turn ends its summarizer, and the session goes on", async () => {
+  const { bench, aborted } = reading((clock) => summarizer(clock, { ms: 60_000 }));
+  const stop = new AbortController();
+  const events: TurnEvent[] = [];
+  const running = (async () => {
+    for await (const event of bench.start("Read", { signal: stop.signal })) {
+      events.push(event);
+      if (event.type === "compaction" && event.phase === "started") stop.abort(new Error("enough"));
+    }
+  })();
+  let isOver = false;
+  void running.finally(() => isOver = true);
+  for (let n = 0; n < 2_000 && !isOver; n++) await bench.clock.advance(10);
+  await running;
+  assert.equal(endOf(events), "aborted");
+  assert.equal(aborted(), 1);
+  await bench.assertSound();
+});
+
+Deno.test("a summarizer with a small window is given what is removed in pieces of whole atoms", async () => {
+  const { bench, requests } = reading((clock) => summarizer(clock, { window: 3_000 }), 30);
+  const { events } = await play(bench);
+  assert.ok(requests.length > compactions(events, "started").length);
+  for (const { messages } of requests) {
+    const text = String(messages[0]?.content);
+    assert.ok(text.length < 3_000 * 4);
+    const refs = [...text.matchAll(/"calls":\[\{"ref":"(e\d+\.\d+)"/g)].map((match) => match[1]);
+    for (const ref of refs) {
+      assert.ok(text.includes(`{"ref":"${ref}","tool":"read","status"`), `${ref} is severed`);
+    }
+  }
+  assert.equal(compactions(events, "applied")[0]?.summary, "ledger+prose");
+});
