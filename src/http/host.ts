@@ -84,35 +84,56 @@ export class TurnHost {
     const agent = this.#agent(request.agentName);
     const ours = { session: request.session ?? this.#newId("session"), turn: this.#newId("turn") };
     if (idempotency === undefined) return await this.#begin(agent, { ...request, ...ours });
-    const { key, fingerprint } = idempotency;
-    const claimed = await this.#store.claim(owner, `key/${key}`, {
+    for (let attempt = 0;; attempt++) {
+      const { turn, session } = await this.#claim(owner, idempotency, { attempt, ours });
+      const key = { ...owner, session };
+      if (turn !== ours.turn && await this.#isStillborn({ turn, key })) continue;
+      const found = await this.follow(owner, turn, 0);
+      if (found !== null) return { ...found, turn, session, isReplay: true };
+      try {
+        return await this.#begin(agent, { ...request, turn, session });
+      } catch (error) {
+        const isSame = error instanceof SelvageError && /^turn_(running|exists)$/.test(error.code) &&
+          error.fields["turn"] === turn;
+        const started = isSame ? await this.follow(owner, turn, 0) : null;
+        if (started === null) throw error;
+        return { ...started, turn, session, isReplay: true };
+      }
+    }
+  }
+
+  /** The turn that an idempotency key stands for: that of whoever came first. */
+  async #claim(
+    owner: Owner,
+    { key, fingerprint }: IdempotencyKey,
+    { attempt, ours }: {
+      readonly attempt: number;
+      readonly ours: { readonly turn: string; readonly session: string };
+    },
+  ): Promise<{ readonly turn: string; readonly session: string }> {
+    const claimed = await this.#store.claim(owner, `key/${key}${attempt === 0 ? "" : ` ${attempt}`}`, {
       value: { fingerprint, ...ours },
       ttlMs: KEY_KNOWN_MS,
     }) as { readonly fingerprint: string; readonly turn: string; readonly session: string };
-    if (claimed.fingerprint !== fingerprint) {
-      throw new SelvageError(
-        "idempotency_key_reused",
-        `Cannot start the turn: found the idempotency key ${
-          JSON.stringify(key.slice(0, 80))
-        } used for another ` +
-          "request, wanted a new key, or the same request",
-      );
-    }
-    const { turn, session } = claimed;
-    const found = await this.follow(owner, turn, 0);
-    if (found !== null) return { ...found, turn, session, isReplay: true };
-    try {
-      // Nobody has started it, or whoever did ended before anything was stored.
-      return await this.#begin(agent, { ...request, turn, session });
-    } catch (error) {
-      const isSame = error instanceof SelvageError && /^turn_(running|exists)$/.test(error.code) &&
-        error.fields["turn"] === turn;
-      const started = isSame ? await this.follow(owner, turn, 0) : null;
-      if (started !== null) return { ...started, turn, session, isReplay: true };
-      if (!isSame || await this.#hasEntries({ ...owner, session }, turn)) throw error;
-      // The first request was refused after its turn had a name: so is this one, or it goes better.
-      return await this.#begin(agent, { ...request, turn: ours.turn, session });
-    }
+    if (claimed.fingerprint === fingerprint) return claimed;
+    throw new SelvageError(
+      "idempotency_key_reused",
+      `Cannot start the turn: found the idempotency key ${
+        JSON.stringify(key.slice(0, 80))
+      } used for another ` +
+        "request, wanted a new key, or the same request",
+    );
+  }
+
+  /** Whether a turn got its name and nothing else: it was refused, or its process died before the input was stored. */
+  async #isStillborn({ turn, key }: StoredTurnPlace): Promise<boolean> {
+    if (this.#registry.find(key, turn) !== null || await this.#place(key, turn) === null) return false;
+    const stored = await this.#store.events(key, turn, 0);
+    if ((stored?.events.length ?? 0) > 0) return false;
+    const lease = stored?.lease;
+    if (lease?.turn === turn && lease.expires > this.#clock.now()) return false;
+    const state = await this.#store.read(key);
+    return !(state?.entries.some((entry) => entry.turn === turn) ?? false);
   }
 
   /** Follows a turn from an event on, wherever it runs; null where there is nothing of it, or nothing any more. */
@@ -242,7 +263,8 @@ export class TurnHost {
     for (;;) {
       const onEnd = this.#drain.enter();
       try {
-        return await this.#registry.add({ id: turn, key, events: events(), stop, onDisconnect, onEnd });
+        const told = untilLost(events(), async () => await this.#store.events(key, turn, AFTER_ALL) !== null);
+        return await this.#registry.add({ id: turn, key, events: told, stop, onDisconnect, onEnd });
       } catch (error) {
         if (!(error instanceof SelvageError) || !await isMended(error)) throw error;
       }
@@ -281,11 +303,6 @@ export class TurnHost {
     return found === undefined ? null : { turn, key: { ...owner, session: found.session } };
   }
 
-  async #hasEntries(key: SessionKey, turn: string): Promise<boolean> {
-    const state = await this.#store.read(key);
-    return state?.entries.some((entry) => entry.turn === turn) ?? false;
-  }
-
   #agent(name: string): Agent {
     const agent = Object.hasOwn(this.#agents, name) ? this.#agents[name] : undefined;
     if (agent !== undefined) return agent;
@@ -302,6 +319,21 @@ export class TurnHost {
       "shutting_down",
       "Cannot start the turn: the service is going down, try again in a moment",
     );
+  }
+}
+
+/**
+ * The events of a turn until another process has taken it over, as from one that stood still for too long. Nothing
+ * is said of an end then: the turn goes on there, and clients that come again are told so.
+ */
+async function* untilLost(
+  events: AsyncGenerator<TurnEvent, void>,
+  isElsewhere: () => Promise<boolean>,
+): AsyncGenerator<TurnEvent, void> {
+  for await (const event of events) {
+    // Where the session was deleted, the lease is lost as well, and this is the end.
+    if (event.type === "error" && event.code === "lease_lost" && await isElsewhere()) return;
+    yield event;
   }
 }
 

@@ -61,6 +61,11 @@ export class FollowedTurn {
     return this.#broadcast.isDone;
   }
 
+  /** Whether it no longer runs here, and goes on elsewhere: what is known here is not all of it. */
+  get isLeft(): boolean {
+    return this.isDone && !this.#broadcast.isFinished;
+  }
+
   /** Whether it is a turn of the session. */
   isOf({ tenant, user, session }: SessionKey): boolean {
     const { key } = this.#start;
@@ -125,10 +130,10 @@ export class TurnRegistry {
     return turn;
   }
 
-  /** Finds a turn that a tenant and user may see. */
+  /** Finds a turn that a tenant and user may see, and that did not leave this process before its end. */
   find(owner: Omit<SessionKey, "session">, id: string): FollowedTurn | null {
     const turn = this.#turns.get(id);
-    return turn?.belongsTo(owner) ? turn : null;
+    return turn?.belongsTo(owner) && !turn.isLeft ? turn : null;
   }
 
   /** The turn that runs in a session. */

@@ -18,6 +18,18 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = {
 
 const encoder = new TextEncoder();
 
+/** Characters after which a write takes no more events. */
+const WRITE_CHARS = 16_384;
+
+/**
+ * Turns of the microtask queue for which a write waits for one more event: more than it takes from the model to here,
+ * so that events of one read of the model come together, and no time at all.
+ */
+const TURNS = 64;
+
+/** Why the timer ended. One for all: an abort without a reason makes an exception with its stack, for each stream. */
+const ENDED = new DOMException("The stream is over", "AbortError");
+
 /** What {@link sseStream} needs. */
 export interface SseOptions<Event> {
   /** One event as a whole frame, the blank line included. */
@@ -30,7 +42,7 @@ export interface SseOptions<Event> {
 }
 
 /**
- * Streams events as frames.
+ * Streams events as frames. What is ready together goes out in one write.
  *
  * @param events The events; returned early when the client goes away.
  * @param options Encoder, clock and what to do on a cancel.
@@ -40,39 +52,80 @@ export function sseStream<Event>(
   { encode, clock, onLeave, onEnd = () => {} }: SseOptions<Event>,
 ): ReadableStream<Uint8Array> {
   let pending: Promise<IteratorResult<Event, void>> | null = null;
+  let wake = (): void => {};
+  let written = clock.now();
+  const closed = new AbortController();
+
+  // One timer for the whole stream: it looks at the last write when it fires.
+  async function keepAlive(): Promise<void> {
+    try {
+      for (;;) {
+        const left = written + KEEP_ALIVE_MS - clock.now();
+        await clock.sleep(left > 0 ? left : KEEP_ALIVE_MS, closed.signal);
+        if (clock.now() >= written + KEEP_ALIVE_MS) wake();
+      }
+    } catch {
+      // The stream is over. A clock that fails costs the comments and nothing else.
+    }
+  }
+
+  function end(): void {
+    closed.abort(ENDED);
+    onEnd();
+  }
+
+  /** The next event; null after a silence. */
+  function next(): Promise<IteratorResult<Event, void> | null> {
+    const waited = pending ??= events.next();
+    return new Promise((resolve, reject) => {
+      wake = () => resolve(null);
+      waited.then(resolve, reject);
+    });
+  }
+
   return new ReadableStream<Uint8Array>({
     start(controller) {
       // Flushes the headers at once: the first event may take a while.
       controller.enqueue(encoder.encode(": selvage\n\n"));
+      void keepAlive();
     },
     async pull(controller) {
-      pending ??= events.next();
-      const quiet = new AbortController();
-      const silence = clock.sleep(KEEP_ALIVE_MS, quiet.signal).then(() => null, () => null);
+      let text = "";
       let result: IteratorResult<Event, void> | null;
       try {
-        result = await Promise.race([pending, silence]);
+        result = await next();
+        while (result !== null && result.done !== true) {
+          pending = null;
+          text += encode(result.value);
+          if (text.length >= WRITE_CHARS) break;
+          result = await soon(pending = events.next());
+        }
       } catch (error) {
-        onEnd();
+        end();
         throw error;
-      } finally {
-        quiet.abort();
       }
-      if (result === null) return controller.enqueue(encoder.encode(": keep-alive\n\n"));
-      pending = null;
-      if (result.done === true) {
-        onEnd();
-        return controller.close();
-      }
-      controller.enqueue(encoder.encode(encode(result.value)));
+      const isOver = result?.done === true;
+      written = clock.now();
+      if (text !== "" || !isOver) controller.enqueue(encoder.encode(text === "" ? ": keep-alive\n\n" : text));
+      if (!isOver) return;
+      end();
+      controller.close();
     },
     async cancel() {
       try {
         await onLeave();
         await events.return();
       } finally {
-        onEnd();
+        end();
       }
     },
   }, { highWaterMark: 0 });
+}
+
+/** What a promise has, or will have before anything new can come in; null where that is not known, or where it fails. */
+async function soon<T>(promise: Promise<T>): Promise<T | null> {
+  let value: T | null = null;
+  promise.then((result) => value = result, () => undefined);
+  for (let turn = 0; value === null && turn < TURNS; turn++) await null;
+  return value;
 }

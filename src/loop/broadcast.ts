@@ -9,7 +9,7 @@ import { eventNumber, type TurnEvent } from "./events.ts";
 /** One reader of a turn. */
 export interface Follower {
   readonly events: AsyncGenerator<TurnEvent, void>;
-  /** Counts the reader as gone at once, also while it waits for an event. */
+  /** Counts the reader as gone at once, also while it waits for an event: it then waits no longer. */
   readonly leave: () => void;
 }
 
@@ -73,23 +73,35 @@ export class Broadcast {
   /** Follows the turn from event number `from` on, to its end or until `leave` is called. */
   follow(from = 0): Follower {
     let isHere = true;
+    let wake = (): void => {};
     this.#readers++;
     const leave = (): void => {
       if (isHere) this.#readers--;
       isHere = false;
+      wake();
     };
-    return { events: this.#read(from, { isHere: () => isHere, leave }), leave };
+    const wait = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        // Who leaves does not wait for the event, which may take as long as a tool does.
+        wake = resolve;
+        this.advance().then(resolve, reject);
+      });
+    return { events: this.#read(from, { isHere: () => isHere, leave, wait }), leave };
   }
 
   async *#read(
     from: number,
-    { isHere, leave }: { readonly isHere: () => boolean; readonly leave: () => void },
+    { isHere, leave, wait }: {
+      readonly isHere: () => boolean;
+      readonly leave: () => void;
+      readonly wait: () => Promise<void>;
+    },
   ): AsyncGenerator<TurnEvent, void> {
     try {
       for (let at = this.#indexOf(from);; at++) {
         while (at >= this.#events.length && isHere()) {
           if (this.#isDone) return;
-          await this.advance();
+          await wait();
         }
         const event = this.#events[at];
         if (event === undefined || !isHere()) return;

@@ -322,8 +322,7 @@ export class Turn {
       if (calls.length === 0) return reason === "tool-calls" ? "stop" : reason;
       yield* this.#runCalls(step, { calls, reason });
       if (reason === "content-filter") return reason;
-      // The write overlaps the next model call; the next barrier waits for it.
-      void this.#flush();
+      // Results are stored with their events, in a moment, or at the next barrier: before any tool starts again.
     }
     return "max-steps";
   }

@@ -92,7 +92,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const document = await foldTurn(started.events);
     const fields = { turn: started.turn, session: started.session };
     if (document.reason === "suspended") {
-      const detail = "The service is going down; the turn goes on where its events are asked for";
+      const detail = "The turn has left this process, and goes on where its events are asked for";
       return problemResponse({ code: "turn_suspended", detail, fields }, { "retry-after": "1", ...headers });
     }
     if (document.error === undefined) return c.json(document, 200, headers);
