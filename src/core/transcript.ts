@@ -3,17 +3,22 @@
  * O(1) amortised, so the check inside every tool step stays cheap, and parsing from scratch is nothing but
  * appending: the two agree by construction.
  *
+ * What is kept of every record, message and atom is kept as plain numbers: objects that live on are copied and
+ * traversed again and again by the garbage collector, and large logs would pay for it.
+ *
  * Over 300 lines: pairing, atoms and cuts are kept up to date by one append, and share its state.
  *
  * @module
  */
+import { Numbers } from "./_numbers.ts";
 import type { Atom, Pair, TranscriptRecord, Violation, ViolationCode } from "./record.ts";
 
-type MutablePair = { call: number; result: number | null; state: Pair["state"] };
-/** Messages from `from` up to the next atom; of its calls, `inFlight` are. */
-type AtomState = { readonly from: number; readonly kind: Atom["kind"]; inFlight: number };
+/** What became of a call; it is kept as the index of its state. */
+const STATES = [null, "in_flight", "answered", "abandoned"] as const;
+const [NO_CALL, IN_FLIGHT, ANSWERED, ABANDONED] = [0, 1, 2, 3] as const;
+
 /** A call that waits for its result, in the order in which results take the calls of one key. */
-type Waiting = { readonly pair: number; readonly message: number; next: Waiting | null };
+type Waiting = { readonly call: number; readonly step: number; next: Waiting | null };
 
 /** Calls of one key that may still be answered. */
 type KeyState = {
@@ -21,7 +26,7 @@ type KeyState = {
   first: Waiting | null;
   /** The last call of all: the next one of its message comes behind it. */
   last: Waiting | null;
-  /** The pair of a call that goes on after a result, which a later one replaces; -1 for none. */
+  /** The call that goes on after a result, which a later one replaces; -1 for none. */
   goingOn: number;
 };
 
@@ -39,33 +44,61 @@ type KeyState = {
  * ```
  */
 export class Transcript {
-  readonly #records: TranscriptRecord[] = [];
-  readonly #pairs: MutablePair[] = [];
-  /** They cover all messages, and are only ever joined at the end: hence no links between them. */
-  readonly #atoms: AtomState[] = [];
+  readonly #records: TranscriptRecord[];
+  /** By record: of a call its last result, of a result the call that it answers; -1 for none. */
+  readonly #partners: Numbers;
+  /** By record: the state of a call. */
+  readonly #states: Numbers;
+  /** The pairs, once somebody has asked for them; null as soon as they may have changed. */
+  #pairs: readonly Pair[] | null = null;
+  /** First messages of the atoms, which cover all messages, and are only ever joined at the end. */
+  readonly #starts: Numbers;
+  /** By atom: how many of its calls are in flight. */
+  readonly #inFlight: Numbers;
   readonly #faults: Violation[] = [];
-  /** `#sums[m]`: tokens of all messages before `m`, system messages left out. */
-  readonly #sums: number[] = [0];
+  /** By message, and for the end: tokens of all messages before it, system messages left out. */
+  readonly #sums: Numbers;
   /** By id: only the ids that wait, so that it stays small however long the log is. */
   readonly #ids = new Map<string, KeyState>();
   /** Calls without an id are told apart by the name of their tool. */
   readonly #names = new Map<string, KeyState>();
   /** Any call without an id; for results that have neither id nor name, as only their position is left. */
   readonly #unnamed = newKey();
-  /** Keys of the results that answered something; only once a result was found that answers nothing. */
-  #answered: Set<string> | null = null;
-  /** The pair that each record answers; -1 for records that are no such result. */
-  readonly #answers: number[] = [];
-  /** The first pair that is in flight is not before this one: a settled pair never opens again. */
+  /**
+   * Keys of the results that answered something, with the message of the last such call; only once a result was
+   * found that answers nothing.
+   */
+  #answered: Map<string, number> | null = null;
+  /** The first call that is in flight is not before this record: a settled call never opens again. */
   #firstInFlight = 0;
-  /** Calls of the last assistant message that only stay in flight until a message passes them over. */
-  #fresh: number[] = [];
+  /** From this record on, calls that nobody has promised to answer have not been passed over. */
+  #fresh = 0;
+  /** Where the assistant message begins that the last message goes on with; else the last message itself. */
+  #step = 0;
   /** The last message before this one that is more than results and begins something new. */
   #spoken = -1;
   /** Whether the last message is reasoning that stays with the message that follows it. */
   #sticks = false;
   /** Operations done so far, for tests that hold the cost to a multiple of the input. */
   #operations = 0;
+
+  /**
+   * Parses a transcript, by default an empty one.
+   *
+   * @param records The records of all messages, in order; every message has at least one.
+   * @throws RangeError when the message indexes do not count up from 0 without a gap.
+   */
+  constructor(records: Iterable<TranscriptRecord> = []) {
+    this.#records = [...records];
+    const room = this.#records.length + 1;
+    this.#partners = new Numbers(room);
+    this.#states = new Numbers(room);
+    this.#starts = new Numbers(room);
+    this.#inFlight = new Numbers(room);
+    this.#sums = new Numbers(room);
+    this.#sums.push(0);
+    for (let first = 0; first < this.#records.length;) first = this.#addMessage(first);
+  }
 
   /** Number of messages. */
   get messages(): number {
@@ -79,7 +112,7 @@ export class Transcript {
 
   /** Calls with their results, in order of the calls. */
   get pairs(): readonly Pair[] {
-    return this.#pairs;
+    return this.#pairs ??= this.#records.flatMap((_, record) => this.#pairOf(record) ?? []);
   }
 
   /** What was found wrong while pairing; a call that is merely unanswered is not among it. */
@@ -89,7 +122,7 @@ export class Transcript {
 
   /** Tokens of all messages, system messages left out. */
   get tokens(): number {
-    return this.#sums[this.messages] ?? 0;
+    return this.#sums.at(this.messages) ?? 0;
   }
 
   /** Steps of work done, to hold against the number of records. */
@@ -99,20 +132,23 @@ export class Transcript {
 
   /** The atoms, in order. */
   get atoms(): readonly Atom[] {
-    return this.#atoms.map(({ from, kind }, index) => {
+    let first = 0;
+    return this.#starts.toArray().map((from, index) => {
       const to = this.atomStart(index + 1);
+      while (this.#messageOf(first) < from) first++;
+      const kind = kindOf(this.#records, first);
       return { from, to, kind, open: this.#isOpen(index), tokens: this.tokensBetween(from, to) };
     });
   }
 
   /** Number of atoms. */
   get atomCount(): number {
-    return this.#atoms.length;
+    return this.#starts.length;
   }
 
   /** First message of an atom; the number of messages for the index behind the last atom. */
   atomStart(atom: number): number {
-    return this.#atoms[atom]?.from ?? this.messages;
+    return this.#starts.at(atom) ?? this.messages;
   }
 
   /** The first message, and the one past the last, of the atom that holds a message; null where there is none. */
@@ -124,7 +160,7 @@ export class Transcript {
 
   /** A call is in flight, or reasoning at the very end waits for what it belongs to. */
   #isOpen(index: number): boolean {
-    return (this.#atoms[index]?.inFlight ?? 0) > 0 || (this.#sticks && index === this.#atoms.length - 1);
+    return (this.#inFlight.at(index) ?? 0) > 0 || (this.#sticks && index === this.#starts.length - 1);
   }
 
   /**
@@ -134,17 +170,17 @@ export class Transcript {
    * @param to One past the last message index.
    */
   tokensBetween(from: number, to: number): number {
-    return (this.#sums[to] ?? this.tokens) - (this.#sums[from] ?? this.tokens);
+    return (this.#sums.at(to) ?? this.tokens) - (this.#sums.at(from) ?? this.tokens);
   }
 
   /** First message of the first open atom, or null: behind it no cut is legal. */
   get firstOpen(): number | null {
-    for (; this.#firstInFlight < this.#pairs.length; this.#firstInFlight++) {
-      const pair = this.#pairs[this.#firstInFlight];
-      if (pair?.state === "in_flight") return this.atomStart(this.#atomOfCall(pair));
+    for (; this.#firstInFlight < this.#states.length; this.#firstInFlight++) {
+      const call = this.#firstInFlight;
+      if (this.#states.at(call) === IN_FLIGHT) return this.atomStart(this.#atomOfCall(call));
       this.#operations++;
     }
-    return this.#sticks ? this.#atoms.at(-1)?.from ?? null : null;
+    return this.#sticks ? this.#starts.at(this.#starts.length - 1) ?? null : null;
   }
 
   /**
@@ -162,7 +198,7 @@ export class Transcript {
   /** All legal cuts, 0 and the number of messages included where they are legal. */
   get legalCuts(): readonly number[] {
     const open = this.firstOpen ?? this.messages;
-    const cuts = this.#atoms.map((atom) => atom.from).filter((from) => from <= open);
+    const cuts = this.#starts.toArray().filter((from) => from <= open);
     if (cuts[0] !== 0) cuts.unshift(0);
     if (this.firstOpen === null && this.messages > 0) cuts.push(this.messages);
     return cuts;
@@ -170,7 +206,19 @@ export class Transcript {
 
   /** Pair of a result record, or null for one that answers nothing. */
   pairOfResult(record: number): Pair | null {
-    return this.#pairs[this.#answers[record] ?? -1] ?? null;
+    return this.#pairOf(this.#partnerOf(record));
+  }
+
+  /** The pair of a call; null for a record that is none. */
+  #pairOf(call: number): Pair | null {
+    const state = STATES[this.#states.at(call) ?? NO_CALL] ?? null;
+    const result = this.#partnerOf(call);
+    return state === null ? null : { call, result: result < 0 ? null : result, state };
+  }
+
+  /** The last result of a call, the call of a result; -1 for none. */
+  #partnerOf(record: number): number {
+    return this.#partners.at(record) ?? -1;
   }
 
   /**
@@ -180,40 +228,43 @@ export class Transcript {
    * @throws RangeError when a record names another message.
    */
   append(records: readonly TranscriptRecord[]): void {
-    const message = this.messages;
-    const [head] = records;
-    if (head === undefined || !isAllOf(records, message)) {
-      throw new RangeError(
-        `Cannot append to the transcript: found records of message ${head?.message ?? "none"}, ` +
-          `wanted at least one record, all of message ${message}`,
-      );
+    if (records.length === 0 || records.some(({ message }) => message !== this.messages)) {
+      throw otherMessage(records[0], this.messages);
     }
-    let isResults = true;
-    let isAssistant = false;
-    for (const { kind } of records) {
-      isResults &&= kind === "tool_result";
-      isAssistant ||= kind === "assistant" || kind === "reasoning" || kind === "tool_use";
-    }
-    const joins = head.joins === true;
-    if (isAssistant && !joins) this.#passOver();
     const first = this.#records.length;
-    if (this.#sticks && !isAssistant) this.#sever();
-    if (!isResults) this.#place(message, isAssistant ? "assistant" : kindOf(records));
+    for (const record of records) this.#records.push(record);
+    this.#addMessage(first);
+  }
+
+  /** Adds the next message, whose records begin at one; returns where those of the message behind it begin. */
+  #addMessage(first: number): number {
+    const message = this.messages;
+    const head = this.#records[first];
+    if (head?.message !== message) throw otherMessage(head, message);
+    const kind = kindOf(this.#records, first);
+    const joins = head.joins === true;
+    this.#pairs = null;
+    if (!joins) this.#step = message;
+    if (kind === "assistant" && !joins) this.#passOver();
+    if (this.#sticks && kind !== "assistant") this.#sever(first - 1);
+    if (kind !== "stray") this.#place(message);
     let tokens = 0;
+    let end = first;
     // Results beside text in a user message come first: the text passes over only what they leave unanswered.
-    for (const record of records) {
+    for (let record = this.#records[end]; record?.message === message; record = this.#records[++end]) {
       this.#operations++;
-      this.#records.push(record);
-      this.#answers.push(-1);
+      this.#partners.push(-1);
+      this.#states.push(NO_CALL);
       if (record.kind !== "system") tokens += record.tokens;
-      if (record.kind === "tool_use") this.#call(this.#records.length - 1, record);
-      if (record.kind === "tool_result") this.#result(this.#records.length - 1, record);
+      if (record.kind === "tool_use") this.#call(end, record);
+      if (record.kind === "tool_result") this.#result(end, record);
     }
-    if (isResults) this.#placeResults(message, first);
-    else if (!isAssistant && kindOf(records) !== "system") this.#passOver();
-    if (!isResults && !joins) this.#spoken = message;
-    this.#sticks = records.at(-1)?.sticks === true;
-    this.#sums.push((this.#sums[message] ?? 0) + tokens);
+    if (kind === "stray") this.#placeResults(message, first);
+    else if (kind !== "assistant" && kind !== "system") this.#passOver();
+    if (kind !== "stray" && !joins) this.#spoken = message;
+    this.#sticks = this.#records[end - 1]?.sticks === true;
+    this.#sums.push(this.tokens + tokens);
+    return end;
   }
 
   /**
@@ -226,57 +277,71 @@ export class Transcript {
 
   /** Gives up on calls that are only open because nothing has followed them: from now on they are abandoned. */
   abandonOpen(): void {
+    this.#pairs = null;
     this.#passOver();
   }
 
   /** Gives the message an atom, where it does not belong to the reasoning that waits for it. */
-  #place(message: number, kind: Atom["kind"]): void {
-    if (!this.#sticks || this.#atoms.length === 0) this.#atoms.push({ from: message, kind, inFlight: 0 });
+  #place(message: number): void {
+    if (this.#sticks && this.#starts.length > 0) return;
+    this.#starts.push(message);
+    this.#inFlight.push(0);
   }
 
   /** Results belong to the atom of a call that they answer, which is the last one by now; others stand alone. */
   #placeResults(message: number, first: number): void {
-    for (let index = first; index < this.#answers.length; index++) {
-      if ((this.#answers[index] ?? -1) >= 0) return;
+    for (let index = first; index < this.#partners.length; index++) {
+      if (this.#partnerOf(index) >= 0) return;
     }
-    this.#place(message, "stray");
+    this.#place(message);
   }
 
   /** The reasoning that ended the transcript until now is followed by nothing of its own. */
-  #sever(): void {
+  #sever(record: number): void {
     this.#sticks = false;
-    const reasoning = this.#records.at(-1);
+    const reasoning = this.#records[record];
     if (reasoning === undefined) return;
     this.#fault("reasoning_severed", "dialect", reasoning, "is not followed by its answer or call");
   }
 
   /** Later messages pass over calls that nobody has promised to answer: from now on they are abandoned. */
   #passOver(): void {
-    for (const index of this.#fresh) {
+    for (; this.#fresh < this.#states.length; this.#fresh++) {
+      const call = this.#fresh;
       this.#operations++;
-      const pair = this.#pairs[index];
-      // One that has an interim result goes on, whatever passes it over.
-      if (pair?.state !== "in_flight" || pair.result !== null) continue;
-      pair.state = "abandoned";
-      this.#settle(this.#atomOfCall(pair));
+      const record = this.#records[call];
+      if (this.#states.at(call) !== IN_FLIGHT || record?.inFlight === true || record?.longRunning === true) {
+        continue;
+      }
+      // One that has an interim result goes on, whatever passes it over; but not if that stands beside the call
+      // itself, where nobody adds another one any more.
+      if (this.#messageOf(this.#partnerOf(call)) > this.#messageOf(call)) continue;
+      this.#states.set(call, ABANDONED);
+      this.#count(this.#atomOfCall(call), -1);
     }
-    this.#fresh = [];
   }
 
-  #call(index: number, record: TranscriptRecord): void {
-    const pair = this.#pairs.length;
+  /** The message of a record; -1 for none. */
+  #messageOf(record: number): number {
+    return this.#records[record]?.message ?? -1;
+  }
+
+  #call(call: number, record: TranscriptRecord): void {
     const [keys, name] = this.#keysOf(record);
     let key = keys.get(name);
     if (key === undefined) keys.set(name, key = newKey());
-    if (key.last?.message === record.message) {
-      this.#fault("duplicate_call_id", "dialect", record, "repeats the id of another call in its message");
+    // Messages that are joined are one to their calls. Questions for approval are none, and stand for themselves.
+    const step = record.approval === true ? record.message : this.#step;
+    if (key.last?.step === step) {
+      const what = record.callId
+        ? "repeats the id of another call in its message"
+        : "has no id, and neither has another call of its name in its message";
+      this.#fault("duplicate_call_id", "dialect", record, what);
     }
-    addCall(key, { pair, message: record.message });
-    if (!record.callId) addCall(this.#unnamed, { pair, message: record.message });
-    this.#pairs.push({ call: index, result: null, state: "in_flight" });
-    if (record.inFlight !== true && record.longRunning !== true) this.#fresh.push(pair);
-    const atom = this.#atoms.at(-1);
-    if (atom !== undefined) atom.inFlight++;
+    addCall(key, { call, step });
+    if (!record.callId) addCall(this.#unnamed, { call, step });
+    this.#states.set(call, IN_FLIGHT);
+    this.#count(this.#inFlight.length - 1, 1);
   }
 
   #keysOf({ callId, name }: TranscriptRecord): readonly [Map<string, KeyState>, string] {
@@ -285,11 +350,11 @@ export class Transcript {
 
   /** The unanswered call of the nearest preceding message that has one; inside it first in, first out. */
   #take(key: KeyState): number {
-    for (let call = key.first; call !== null; call = key.first) {
+    for (let waiting = key.first; waiting !== null; waiting = key.first) {
       this.#operations++;
-      key.first = call.next;
+      key.first = waiting.next;
       // Among the unnamed stand calls that may have been answered by name, and the other way round.
-      if (this.#pairs[call.pair]?.result === null) return call.pair;
+      if (this.#partnerOf(waiting.call) < 0) return waiting.call;
     }
     return -1;
   }
@@ -299,9 +364,8 @@ export class Transcript {
     const key = record.callId || record.name ? keys.get(name) : this.#unnamed;
     const taken = key === undefined ? -1 : this.#take(key);
     const found = taken >= 0 ? taken : key?.goingOn ?? -1;
-    const pair = this.#pairs[found];
-    const asked = pair === undefined ? undefined : this.#records[pair.call];
-    if (key === undefined || pair === undefined || asked === undefined) return this.#answersNothing(record);
+    const asked = this.#records[found];
+    if (key === undefined || asked === undefined) return this.#answersNothing(record);
     const goesOn = asked.longRunning === true || record.interim === true || key.goingOn === found;
     if (goesOn) key.goingOn = found;
     // C3: nothing but results may come between a call and its result.
@@ -310,43 +374,44 @@ export class Transcript {
       this.#fault("missing_result", "C1", asked, "is not answered by the messages that follow it");
     }
     // Inside one message the key stays: a second call with its id is a fault there.
-    if (key.first === null && key.goingOn < 0 && (key.last?.message ?? 0) < record.message) keys.delete(name);
-    this.#answered?.add(keyOf(record));
-    this.#answers[index] = found;
-    pair.result = index;
-    const atom = this.#atomOfCall(pair);
+    if (key.first === null && key.goingOn < 0 && (key.last?.step ?? 0) < this.#step) keys.delete(name);
+    if (this.#answered !== null) noteAnswer(this.#answered, keyOf(record), asked.message);
+    this.#partners.set(index, found);
+    this.#partners.set(found, index);
+    const atom = this.#atomOf(asked.message);
     if (record.interim !== true) {
-      if (pair.state === "in_flight") this.#settle(atom);
-      pair.state = "answered";
+      if (this.#states.at(found) === IN_FLIGHT) this.#count(atom, -1);
+      this.#states.set(found, ANSWERED);
     }
     this.#joinInto(atom);
   }
 
   #answersNothing(record: TranscriptRecord): void {
-    this.#answered ??= new Set(
-      this.#answers.flatMap((pair, index) => {
-        const answer = this.#records[index];
-        return pair < 0 || answer === undefined ? [] : [keyOf(answer)];
-      }),
-    );
-    if (this.#answered.has(keyOf(record))) {
+    if (this.#answered === null) {
+      this.#answered = new Map();
+      for (const [index, answer] of this.#records.entries()) {
+        const call = answer.kind === "tool_result" ? this.#partnerOf(index) : -1;
+        if (call >= 0) noteAnswer(this.#answered, keyOf(answer), this.#messageOf(call));
+      }
+    }
+    const call = this.#answered.get(keyOf(record));
+    // Without an id it is a second result only in the round of the first one: names come again in every round.
+    if (call !== undefined && (record.callId || call >= this.#spoken)) {
       this.#fault("duplicate_result", "C1", record, "answers a call that has its result already");
     } else this.#fault("orphan_result", "C2", record, "answers no call");
   }
 
-  /** One call less of the atom is in flight. */
-  #settle(index: number): void {
-    const atom = this.#atoms[index];
-    if (atom !== undefined) atom.inFlight--;
+  /** So many calls of an atom more are in flight. */
+  #count(atom: number, calls: number): void {
+    this.#inFlight.set(atom, (this.#inFlight.at(atom) ?? 0) + calls);
   }
 
   /** Joins all atoms behind one to it; each atom is joined once at the most, hence O(1) amortised. */
   #joinInto(index: number): void {
-    const into = this.#atoms[index];
-    if (into === undefined) return;
-    while (this.#atoms.length - 1 > index) {
+    while (this.#starts.length - 1 > index) {
       this.#operations++;
-      into.inFlight += this.#atoms.pop()?.inFlight ?? 0;
+      this.#starts.pop();
+      this.#count(index, this.#inFlight.pop() ?? 0);
     }
   }
 
@@ -355,7 +420,7 @@ export class Transcript {
    * growing steps, as what is asked for is near it, or is joined with all that was passed.
    */
   #atomOf(message: number): number {
-    let high = this.#atoms.length - 1;
+    let high = this.#starts.length - 1;
     let low = high;
     for (let step = 1; low > 0 && this.atomStart(low) > message; step *= 2) {
       this.#operations++;
@@ -371,8 +436,8 @@ export class Transcript {
     return low;
   }
 
-  #atomOfCall(pair: MutablePair): number {
-    return this.#atomOf(this.#records[pair.call]?.message ?? 0);
+  #atomOfCall(call: number): number {
+    return this.#atomOf(this.#messageOf(call));
   }
 
   #fault(
@@ -398,6 +463,11 @@ function newKey(): KeyState {
   return { first: null, last: null, goingOn: -1 };
 }
 
+/** Notes the last message that has a call which was answered under a key; late answers may come to earlier ones. */
+function noteAnswer(answered: Map<string, number>, key: string, message: number): void {
+  answered.set(key, Math.max(message, answered.get(key) ?? message));
+}
+
 /** What a result is matched by: an id, else a name, else its position alone. */
 function keyOf({ callId, name }: TranscriptRecord): string {
   return callId ? `#${callId}` : name ? `@${name}` : "";
@@ -406,23 +476,40 @@ function keyOf({ callId, name }: TranscriptRecord): string {
 /** Behind the calls of the same message that wait, else in front of all: results take from the nearest message. */
 function addCall(
   key: KeyState,
-  { pair, message }: { readonly pair: number; readonly message: number },
+  { call, step }: { readonly call: number; readonly step: number },
 ): void {
-  const before = key.first?.message === message ? key.last : null;
-  const call = { pair, message, next: before === null ? key.first : before.next };
-  if (before === null) key.first = call;
-  else before.next = call;
-  key.last = call;
+  const before = key.first?.step === step ? key.last : null;
+  const waiting = { call, step, next: before === null ? key.first : before.next };
+  if (before === null) key.first = waiting;
+  else before.next = waiting;
+  key.last = waiting;
 }
 
-function isAllOf(records: readonly TranscriptRecord[], message: number): boolean {
-  for (const record of records) if (record.message !== message) return false;
-  return true;
+function otherMessage(found: TranscriptRecord | undefined, wanted: number): RangeError {
+  return new RangeError(
+    `Cannot append to the transcript: found records of message ${found?.message ?? "none"}, ` +
+      `wanted at least one record, all of message ${wanted}`,
+  );
 }
 
-function kindOf(records: readonly TranscriptRecord[]): Atom["kind"] {
-  if (records.some((record) => record.kind === "summary")) return "summary";
-  return records.every((record) => record.kind === "system") ? "system" : "user";
+/** Kind of an atom whose first message begins with that record; `stray` for a message of nothing but results. */
+function kindOf(records: readonly TranscriptRecord[], first: number): Atom["kind"] {
+  const message = records[first]?.message;
+  let isResults = true;
+  let isSystem = true;
+  let isSummary = false;
+  for (
+    let record = records[first];
+    record !== undefined && record.message === message;
+    record = records[++first]
+  ) {
+    const { kind } = record;
+    if (kind === "assistant" || kind === "reasoning" || kind === "tool_use") return "assistant";
+    isResults &&= kind === "tool_result";
+    isSystem &&= kind === "system";
+    isSummary ||= kind === "summary";
+  }
+  return isSummary ? "summary" : isResults ? "stray" : isSystem ? "system" : "user";
 }
 
 /**
@@ -446,15 +533,5 @@ function kindOf(records: readonly TranscriptRecord[]): Atom["kind"] {
  * ```
  */
 export function parseTranscript(records: Iterable<TranscriptRecord>): Transcript {
-  const transcript = new Transcript();
-  let message: TranscriptRecord[] = [];
-  for (const record of records) {
-    if (message[0]?.message === record.message) message.push(record);
-    else {
-      if (message.length > 0) transcript.append(message);
-      message = [record];
-    }
-  }
-  if (message.length > 0) transcript.append(message);
-  return transcript;
+  return new Transcript(records);
 }

@@ -6,6 +6,7 @@
  */
 import {
   APPROVAL,
+  type Arguments,
   badMessage,
   type Format,
   isMade,
@@ -13,6 +14,7 @@ import {
   type JsonObject,
   jsonText,
   listAt,
+  objectArguments,
   objectAt,
   partEdits,
   type Piece,
@@ -39,6 +41,12 @@ function readOutput(output: unknown, at: number, field: string): Pick<Piece, "te
     text !== ""
   );
   return { text: texts.join("\n"), files: items.filter((item) => typeof item["text"] !== "string").length };
+}
+
+/** Arguments of a call. Text that is no JSON object cut short may be meant: tools may take nothing but text. */
+function readInput(input: unknown, at: number, field: string): Arguments {
+  const read = objectArguments(input, at, field);
+  return typeof input === "string" && !/^\s*[{[]/.test(input) ? { input } : read;
 }
 
 function readModelPart(
@@ -68,9 +76,8 @@ function readModelPart(
         part,
         callId,
         name,
-        input,
         text: jsonText(input, at, `${field}.input`),
-        isTruncated: !isObject(input),
+        ...readInput(input, at, `${field}.input`),
         ...(found["providerExecuted"] === true ? { isHosted: true } : {}),
       };
     }
@@ -86,8 +93,17 @@ function readModelPart(
       return { kind: "tool_use", part, text: "", callId: approvalId(found, at, field), approval: true };
     case "tool-approval-response":
       return { kind: "tool_result", part, text: "", callId: approvalId(found, at, field), approval: true };
-    default:
+    case "image":
+    case "file":
+    case "reasoning-file":
       return { kind, part, text: "", files: 1 };
+    case "custom":
+      return { kind, part, text: jsonText(found, at, field) };
+    default:
+      throw badMessage(at, `${field}.type`, {
+        found: type,
+        wanted: 'a type of parts that the AI SDK has, as "text" or "tool-call"',
+      });
   }
 }
 
@@ -99,6 +115,12 @@ function hasSignature(options: unknown): boolean {
   return options !== undefined &&
     /"(signature|redactedData|reasoningEncryptedContent|thoughtSignature)"/.test(JSON.stringify(options));
 }
+
+/** States of a tool part that has no answer. */
+const UNANSWERED = ["input-streaming", "input-available", "approval-requested", "approval-responded"];
+
+/** Parts of UI messages that cost what they are long. */
+const SOURCES = ["source-url", "source-document", "custom", "steering-message"];
 
 /** A tool part of a UI message: its call, and its result once the state says so. */
 function readToolPart(
@@ -118,9 +140,9 @@ function readToolPart(
     part,
     callId,
     name,
-    input,
     text: jsonText(input, at, `${field}.input`),
-    isTruncated: state === "input-streaming",
+    // What is still streaming is whole once it has come.
+    ...(state === "input-streaming" ? { input } : readInput(input, at, `${field}.input`)),
     isInPlace: true,
   };
   const answered = { kind: "tool_result" as const, part, callId, name, isInPlace: true };
@@ -140,14 +162,18 @@ function readToolPart(
     case "output-denied":
       return [call, { ...answered, text: "denied", isError: true }];
     default:
-      return [call];
+      if (UNANSWERED.includes(state)) return [call];
+      throw badMessage(at, `${field}.state`, {
+        found: state,
+        wanted: "a state of tool parts, as input-available or output-available",
+      });
   }
 }
 
 function readUi(message: JsonObject, at: number): readonly Piece[] {
   const role = message["role"];
   if (role !== "user" && role !== "assistant" && role !== "system") {
-    throw badMessage(at, "role", '"user", "assistant" or "system"');
+    throw badMessage(at, "role", { found: role, wanted: '"user", "assistant" or "system"' });
   }
   const pieces = listAt(message["parts"], at, "parts").flatMap((found, part): readonly Piece[] => {
     const type = textAt(found["type"], at, `parts[${part}].type`);
@@ -163,12 +189,21 @@ function readUi(message: JsonObject, at: number): readonly Piece[] {
         isSigned,
       }];
     }
-    if (type === "dynamic-tool" || type.startsWith("tool-")) return readToolPart(found, at, { part, type });
+    if (type === "dynamic-tool" || type.startsWith("tool-")) {
+      if (role === "assistant") return readToolPart(found, at, { part, type });
+      throw badMessage(at, `parts[${part}]`, {
+        found: type,
+        wanted: "tool parts in assistant messages only",
+      });
+    }
     // Borders of steps and data for the client never reach a model.
     if (type === "step-start" || type.startsWith("data-")) return [];
-    return type === "file"
-      ? [{ kind: role, part, text: "", files: 1 }]
-      : [{ kind: role, part, text: jsonText(found, at, `parts[${part}]`) }];
+    if (type === "file" || type === "reasoning-file") return [{ kind: role, part, text: "", files: 1 }];
+    if (SOURCES.includes(type)) return [{ kind: role, part, text: jsonText(found, at, `parts[${part}]`) }];
+    throw badMessage(at, `parts[${part}].type`, {
+      found: type,
+      wanted: 'a type of parts that UI messages have, as "text" or "dynamic-tool"',
+    });
   });
   return pieces.length > 0 ? pieces : [{ kind: role, part: null, text: "" }];
 }
@@ -176,18 +211,27 @@ function readUi(message: JsonObject, at: number): readonly Piece[] {
 /** AI SDK messages, `ModelMessage` and `UIMessage`. */
 export const aiSdk: Format = {
   name: "ai-sdk",
-  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false },
+  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false, sameName: true },
   isTypical(message) {
-    if (isUi(message)) return "id" in message || message["role"] === "assistant";
-    const found = message["content"];
-    return Array.isArray(found) &&
-      found.some((part) => isObject(part) && /^tool-|^reasoning$/.test(String(part["type"])));
+    const { parts, content } = message;
+    if (Array.isArray(parts)) {
+      // Parts of Gemini have no type.
+      return parts.length > 0
+        ? parts.some((part) => isObject(part) && typeof part["type"] === "string")
+        : message["role"] === "assistant" || "id" in message;
+    }
+    return Array.isArray(content) && content.some((part) => {
+      if (!isObject(part)) return false;
+      const type = String(part["type"]);
+      return /^tool-(call|result|approval)|^reasoning$|^reasoning-file$/.test(type) ||
+        (type === "image" && "image" in part) || (type === "file" && "mediaType" in part);
+    });
   },
   read(message, at) {
     if (isUi(message)) return readUi(message, at);
     const role = message["role"];
     if (role !== "user" && role !== "assistant" && role !== "system" && role !== "tool") {
-      throw badMessage(at, "role", '"system", "user", "assistant" or "tool"');
+      throw badMessage(at, "role", { found: role, wanted: '"system", "user", "assistant" or "tool"' });
     }
     if (typeof message["content"] === "string" && role !== "tool") {
       return [{ kind: role, part: null, text: message["content"], isText: true }];
@@ -195,8 +239,12 @@ export const aiSdk: Format = {
     const pieces = listAt(message["content"], at, "content").map((found, part) =>
       readModelPart(found, at, { role, part })
     );
-    if (role !== "assistant" && pieces.some(isMade)) {
-      throw badMessage(at, "content", "calls and reasoning in assistant messages only");
+    const made = role === "assistant" ? undefined : pieces.find(isMade);
+    if (made !== undefined) {
+      throw badMessage(at, `content[${made.part}]`, {
+        found: made.kind === "reasoning" ? "reasoning" : "a tool call",
+        wanted: "it in assistant messages only",
+      });
     }
     return pieces.length > 0 ? pieces : [{
       kind: role === "assistant" ? "assistant" : "user",
@@ -225,6 +273,7 @@ export const aiSdk: Format = {
   reorder: (message, order) => (isUi(message) ? parts : content).reorder(message, order),
   withCallId: (message, part, id) =>
     (isUi(message) ? parts : content).edit(message, part, (found) => ({ ...found, toolCallId: id })),
+  withName: (message, part, name) => content.edit(message, part, (found) => ({ ...found, toolName: name })),
   withArguments: (message, part, input) =>
     (isUi(message) ? parts : content).edit(message, part, (found) => ({ ...found, input })),
   withText(message, part, text) {
@@ -244,10 +293,14 @@ export const aiSdk: Format = {
   },
   answerInPlace: (message, part, result: ResultToWrite) =>
     parts.edit(message, part, (found) => {
-      const { output: _, ...call } = objectAt(found, 0, "parts");
+      const { output: _, preliminary: __, approval, ...call } = objectAt(found, 0, "parts");
+      const approved = isObject(approval) ? approval["approved"] : undefined;
+      // What a person has refused is not a failure; and an answer holds no question that is still open.
+      if (approved === false) return { ...call, state: "output-denied", approval };
+      const answered = { ...call, ...(approved === true ? { approval } : {}) };
       return result.isError
-        ? { ...call, state: "output-error", errorText: result.text }
-        : { ...call, state: "output-available", output: result.text };
+        ? { ...answered, state: "output-error", errorText: result.text }
+        : { ...answered, state: "output-available", output: result.text };
     }),
 };
 

@@ -11,6 +11,7 @@ import {
   type JsonObject,
   jsonText,
   listAt,
+  objectArguments,
   objectAt,
   partEdits,
   type Piece,
@@ -73,17 +74,16 @@ function readBlock(
     return { kind: "reasoning", part, text, isSigned };
   }
   if (/tool_use$/.test(type)) {
-    const input = block["input"] ?? {};
+    const input = block["input"];
     const callId = textAt(block["id"], at, `${field}.id`, "");
     const name = textAt(block["name"], at, `${field}.name`, "");
     return {
       kind: "tool_use",
       part,
-      text: jsonText(input, at, `${field}.input`),
-      input,
+      text: jsonText(input ?? {}, at, `${field}.input`),
       callId,
       name,
-      isTruncated: !isObject(input),
+      ...objectArguments(input, at, `${field}.input`),
       ...(type === "tool_use" ? {} : { isHosted: true }),
     };
   }
@@ -97,6 +97,7 @@ function readBlock(
       callId,
       isError: block["is_error"] === true,
       ...(isBlank ? { isBlank } : {}),
+      ...(type === "tool_result" ? {} : { isHosted: true }),
       ...readContent(block["content"], at, `${field}.content`),
     };
   }
@@ -114,25 +115,36 @@ function writeResult({ callId, text, isError, raw }: ResultToWrite): unknown {
 /** Anthropic Messages. */
 export const anthropic: Format = {
   name: "anthropic",
-  rules: { resultsFirst: true, firstFromUser: true, noEmptyText: true },
+  rules: {
+    resultsFirst: true,
+    firstFromUser: true,
+    noEmptyText: true,
+    ids: /^[a-zA-Z0-9_-]+$/,
+  },
   isTypical(message) {
     const content = message["content"];
     return Array.isArray(content) &&
       content.some((block) =>
         isObject(block) && typeof block["type"] === "string" &&
-        /^(thinking|redacted_thinking|\w*tool_use|\w*tool_result)$/.test(block["type"])
+        (/^(thinking|redacted_thinking|\w*tool_use|\w*tool_result)$/.test(block["type"]) ||
+          (FILES.includes(block["type"]) && isObject(block["source"])))
       );
   },
+  isLikely: (message) => "stop_reason" in message,
   read(message, at) {
     const role = message["role"];
     if (role !== "user" && role !== "assistant" && role !== "system") {
-      throw badMessage(at, "role", '"user", "assistant" or "system"');
+      throw badMessage(at, "role", { found: role, wanted: '"user", "assistant" or "system"' });
     }
     const content = message["content"];
     if (typeof content === "string") return [{ kind: role, part: null, text: content, isText: true }];
     const pieces = listAt(content, at, "content").map((block, part) => readBlock(block, at, { role, part }));
-    if (role !== "assistant" && pieces.some(isMade)) {
-      throw badMessage(at, "content", "tool calls and thinking in assistant messages only");
+    const made = role === "assistant" ? undefined : pieces.find(isMade);
+    if (made !== undefined) {
+      throw badMessage(at, `content[${made.part}]`, {
+        found: made.kind === "reasoning" ? "thinking" : "a tool call",
+        wanted: "it in assistant messages only",
+      });
     }
     return pieces.length > 0 ? pieces : [{ kind: role, part: null, text: "", isBlank: true }];
   },

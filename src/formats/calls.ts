@@ -4,7 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Piece } from "./format.ts";
+import { APPROVAL, type Piece } from "./format.ts";
 
 /** A call, by id (its last unanswered occurrence) or by place. */
 export type CallName = string | {
@@ -54,7 +54,7 @@ export class Calls {
    * @throws SelvageError `unknown_call` when a place holds no call.
    */
   named(name: CallName, field: CallField): readonly number[] {
-    if (typeof name === "string") return this.#byId.get(name) ?? [];
+    if (typeof name === "string") return this.#byId.get(name) ?? this.#byId.get(APPROVAL + name) ?? [];
     const call = name.call < 0
       ? this.#approvals.get(name.at)?.[-1 - name.call]
       : this.#inMessage.get(name.at)?.[name.call];
@@ -69,6 +69,11 @@ export class Calls {
       throw new RangeError(`Cannot place call ${call}: found ${this.#places.length} calls`);
     }
     return place;
+  }
+
+  /** The places of calls that are told by their records. */
+  placesOf(records: ReadonlySet<number>): readonly CallPlace[] {
+    return this.#places.filter((_, call) => records.has(this.records[call] ?? -1));
   }
 }
 

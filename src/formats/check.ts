@@ -5,14 +5,15 @@
  */
 import { checkTranscript } from "../core/check.ts";
 import type { Violation, ViolationCode } from "../core/record.ts";
-import { APPROVAL, type Piece } from "./format.ts";
+import { APPROVAL, isRound, type Piece } from "./format.ts";
+import { idFaults, resultsOf } from "./ids.ts";
 import type { Reading } from "./read.ts";
 
 /** A call that has no result, and why. */
 export interface OpenCall {
   /** Message index. */
   readonly at: number;
-  /** Index among the calls of its message. */
+  /** Index among the calls of its message; a question for approval that is no call's counts from -1 downwards. */
   readonly call: number;
   /** Its id, where it has one. */
   readonly callId: string | null;
@@ -32,6 +33,136 @@ function hasLateResults(pieces: readonly Piece[]): boolean {
   return other >= 0 && pieces.slice(other).some((piece) => piece.kind === "tool_result");
 }
 
+/** A piece with what it is a part of. */
+interface Found {
+  readonly piece: Piece;
+  readonly message: number;
+}
+
+/**
+ * Whether the provider's own result of a call stands apart from it: both are of the assistant, and a result of the
+ * client answers no such call. `pieces` are those of the message that holds the result.
+ */
+export function isHostedApart(
+  call: Piece,
+  { result, pieces }: { readonly result: Piece; readonly pieces: readonly Piece[] },
+): boolean {
+  return (call.isHosted === true || result.isHosted === true) && !pieces.some(isRound) &&
+    result.isInPlace !== true;
+}
+
+/** What the core does not see of pairs: tools that the provider runs, names of results, results in front. */
+function pairViolations(reading: Reading): readonly Violation[] {
+  const { format, pieces, early } = reading;
+  const flat = pieces.flatMap((found, message) => found.map((piece): Found => ({ piece, message })));
+  const found: Violation[] = [];
+  for (const [call, results] of resultsOf(reading)) {
+    const asked = flat[call]?.piece;
+    if (asked === undefined || asked.approval === true) continue;
+    for (const result of results) {
+      const { piece, message } = flat[result] ?? {};
+      if (piece === undefined || message === undefined) continue;
+      const callId = piece.callId || null;
+      const name = `The result ${callId ?? "without an id"}`;
+      const isApart = format.name === "anthropic" &&
+        isHostedApart(asked, { result: piece, pieces: pieces[message] ?? [] });
+      if (isApart) {
+        const text = `${name} of a tool that the provider runs is not in the message of its call`;
+        found.push({ code: "misplaced_result", condition: "C3", at: message, callId, message: text });
+      }
+      if (format.rules.sameName === true && isMisnamed(asked, piece)) {
+        const [own, wanted] = [piece.name ?? "", asked.name].map((name) => JSON.stringify(name));
+        const text = `${name} names the tool ${own}, and its call ${wanted}`;
+        found.push({ code: "mismatched_name", condition: "dialect", at: message, callId, message: text });
+      }
+    }
+  }
+  for (const [result] of early) {
+    const { message, piece } = flat[result] ?? { message: 0, piece: undefined };
+    const text = `The result ${piece?.callId} stands in front of its call`;
+    found.push({
+      code: "misplaced_result",
+      condition: "C3",
+      at: message,
+      callId: piece?.callId ?? null,
+      message: text,
+    });
+  }
+  return found;
+}
+
+/** Whether a result names another tool than its call does. */
+export function isMisnamed(call: Piece, result: Piece): boolean {
+  return Boolean(call.name) && (result.name ?? "") !== call.name && result.isInPlace !== true;
+}
+
+/** Arguments that no provider takes, and those that nobody can run. */
+function argumentViolations({ pieces, transcript }: Reading): readonly Violation[] {
+  const flat = pieces.flatMap((found, message) => found.map((piece): Found => ({ piece, message })));
+  return transcript.pairs.flatMap(({ call, state }): Violation[] => {
+    const { piece, message } = flat[call] ?? {};
+    if (piece === undefined || message === undefined) return [];
+    const callId = piece.callId || null;
+    const name = piece.callId || piece.name || "without an id";
+    const violation = (code: ViolationCode, text: string): Violation[] => [
+      { code, condition: "dialect", at: message, callId, message: `The call ${name} has arguments ${text}` },
+    ];
+    if (piece.isMisshapen === true) {
+      return violation("invalid_arguments", "in a shape that its format refuses");
+    }
+    // One that still waits for its result is only pending: see noticesOf().
+    return piece.isTruncated === true && state !== "in_flight"
+      ? violation("truncated_arguments", "that end too early to be JSON")
+      : [];
+  });
+}
+
+/** Reasoning in front of reasoning that is followed by nothing of its own is severed along with it. */
+function severedChains({ pieces, transcript }: Reading): readonly Violation[] {
+  const severed = new Set(
+    transcript.faults.filter(({ code }) => code === "reasoning_severed").map(({ at }) => at),
+  );
+  const found: Violation[] = [];
+  for (let at = pieces.length - 1; at > 0; at--) {
+    if (!severed.has(at) || pieces[at]?.length !== 1 || pieces[at - 1]?.at(-1)?.sticks !== true) continue;
+    severed.add(at - 1);
+    found.push(
+      dialectViolation(
+        "reasoning_severed",
+        at - 1,
+        "The reasoning without an id is not followed by its answer or call",
+      ),
+    );
+  }
+  return found;
+}
+
+/** Faults of the core that the format sees in another way. */
+function coreViolations({ format, transcript, early, pieces }: Reading): readonly Violation[] {
+  const fronts = new Set([...early.keys()].map((record) => {
+    const { message, callId } = transcript.records[record] ?? {};
+    return `${message} ${callId}`;
+  }));
+  // Where calls need an id, those without one have no id twice; each is named for having none.
+  const needing = new Set<number>();
+  for (const [at, message] of pieces.entries()) {
+    if (message.some(({ kind, idUse }) => kind === "tool_use" && idUse === undefined)) needing.add(at);
+  }
+  const kept = checkTranscript(transcript).filter(({ code, at, callId }) => {
+    if (code === "orphan_result") return !fronts.has(`${at} ${callId}`);
+    if (code === "duplicate_call_id" && !callId) return !needing.has(at);
+    if (callId?.startsWith(APPROVAL) !== true || code === "duplicate_result") return true;
+    // Approvals are no calls: how often one is asked for, and for how long, is nobody's rule. Where the answer
+    // stands is only the AI SDK's.
+    return code === "misplaced_result" && format.name === "ai-sdk";
+  });
+  return kept.map((violation) => ({
+    ...violation,
+    callId: violation.callId?.replace(APPROVAL, "") ?? null,
+    message: violation.message.replace(APPROVAL, ""),
+  }));
+}
+
 /**
  * Checks a transcript.
  *
@@ -47,11 +178,20 @@ function hasLateResults(pieces: readonly Piece[]): boolean {
  * ```
  */
 export function checkMessages(reading: Reading): readonly Violation[] {
-  const { format, messages, pieces, transcript } = reading;
-  // Approvals are no calls: where they stand, and how often, is nobody's rule.
-  const violations = checkTranscript(transcript).filter(({ code, callId }) =>
-    code === "orphan_result" || callId?.startsWith(APPROVAL) !== true
-  );
+  const { format, messages, pieces } = reading;
+  const violations: Violation[] = [
+    ...coreViolations(reading),
+    ...pairViolations(reading),
+    ...idFaults(reading).map(({ code, at, callId, message }): Violation => ({
+      code,
+      condition: "dialect",
+      at,
+      callId,
+      message,
+    })),
+    ...argumentViolations(reading),
+    ...severedChains(reading),
+  ];
   if (format.rules.resultsFirst) {
     for (const [at, message] of pieces.entries()) {
       if (message.some((piece) => piece.kind === "assistant" || piece.kind === "tool_use")) continue;
@@ -80,19 +220,50 @@ export function checkMessages(reading: Reading): readonly Violation[] {
   return violations.sort((a, b) => a.at - b.at);
 }
 
-/** Calls without a result, in order. Approvals are no calls. */
-export function openCalls({ transcript }: Reading): readonly OpenCall[] {
+/**
+ * What a repair mends though it breaks no rule of pairing, and may still be as it should: arguments of a call that
+ * waits for its result and end too early, an empty text in a result that holds more.
+ *
+ * @param reading The transcript as it was read.
+ */
+export function noticesOf({ pieces, transcript }: Reading): readonly Violation[] {
+  const flat = pieces.flatMap((found, message) => found.map((piece): Found => ({ piece, message })));
+  const cut = transcript.pairs.flatMap(({ call, state }): Violation[] => {
+    const { piece, message } = flat[call] ?? {};
+    if (piece?.isTruncated !== true || message === undefined || state !== "in_flight") return [];
+    const name = piece.callId || piece.name || "without an id";
+    const text = `The call ${name} waits for its result, and its arguments end too early to be JSON`;
+    const callId = piece.callId || null;
+    return [{ code: "truncated_arguments", condition: "dialect", at: message, callId, message: text }];
+  });
+  const blank = flat.flatMap(({ piece, message }): Violation[] => {
+    if (piece.kind !== "tool_result" || piece.isBlank !== true) return [];
+    const callId = piece.callId || null;
+    const text = `The result ${callId ?? "without an id"} holds an empty text`;
+    return [{ code: "empty_text", condition: "dialect", at: message, callId, message: text }];
+  });
+  return [...cut, ...blank].sort((a, b) => a.at - b.at);
+}
+
+/** Calls without a result, in order; and questions for approval that wait, where they stand for a call themselves. */
+export function openCalls({ transcript, pieces }: Reading): readonly OpenCall[] {
   const seen = new Map<number, number>();
+  const asked = new Map<number, number>();
   return transcript.pairs.flatMap((pair): OpenCall[] => {
     const call = transcript.records[pair.call];
-    if (call === undefined || call.approval === true) return [];
-    const index = seen.get(call.message) ?? 0;
-    seen.set(call.message, index + 1);
+    if (call === undefined) return [];
+    const counted = call.approval === true ? asked : seen;
+    const index = counted.get(call.message) ?? 0;
+    counted.set(call.message, index + 1);
     if (pair.state === "answered") return [];
+    if (call.approval === true) {
+      const isOfCall = pieces[call.message]?.some(({ kind, approval }) => kind === "tool_use" && !approval);
+      if (isOfCall === true || pair.state !== "in_flight") return [];
+    }
     return [{
       at: call.message,
-      call: index,
-      callId: call.callId ?? null,
+      call: call.approval === true ? -1 - index : index,
+      callId: call.callId?.replace(APPROVAL, "") || null,
       name: call.name ?? null,
       state: pair.state,
     }];

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Atom, Violation } from "../core/record.ts";
-import { checkMessages, type OpenCall, openCalls } from "./check.ts";
+import { checkMessages, noticesOf, type OpenCall, openCalls } from "./check.ts";
 import type { CallName } from "./calls.ts";
 import type { FormatName } from "./format.ts";
 import type { Reading } from "./read.ts";
@@ -14,6 +14,8 @@ export interface CheckDocument {
   readonly valid: boolean;
   readonly format: FormatName;
   readonly violations: readonly Violation[];
+  /** What a repair mends although it makes nothing invalid. */
+  readonly notices: readonly Violation[];
   readonly atoms: readonly {
     readonly from: number;
     /** One past the last message. */
@@ -41,6 +43,7 @@ export function describeTranscript(reading: Reading): CheckDocument {
     valid: violations.length === 0,
     format: format.name,
     violations,
+    notices: noticesOf(reading),
     atoms: transcript.atoms.map(({ from, to, kind, open, tokens }) => ({
       from,
       to,

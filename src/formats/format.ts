@@ -26,8 +26,10 @@ export interface Piece extends Pick<TranscriptRecord, "callId" | "name" | "appro
   readonly files?: number;
   /** Arguments of a call. */
   readonly input?: unknown;
-  /** Arguments that are no JSON object: an output limit cut them off, or the model wrote something else. */
+  /** Arguments whose text ends too early: an output limit cut them off. */
   readonly isTruncated?: boolean;
+  /** Arguments that are whole, but not in the shape that the format has for them; `input` is what they mean. */
+  readonly isMisshapen?: boolean;
   /** A result that reports a failure. */
   readonly isError?: boolean;
   /** A result with an empty text in it, or a message with nothing in it, which providers refuse. */
@@ -36,8 +38,12 @@ export interface Piece extends Pick<TranscriptRecord, "callId" | "name" | "appro
   readonly isSigned?: boolean;
   /** The part is nothing but text: it may be emptied, marked or left out. */
   readonly isText?: boolean;
-  /** A call that the provider runs itself: nobody else can answer it. */
+  /** A call that the provider runs itself: nobody else can answer it. Also its result, which stands beside it. */
   readonly isHosted?: boolean;
+  /** How the format uses the id of a call or a result. Default: it needs one. */
+  readonly idUse?: "optional" | "none";
+  /** Type of a call or a result, in formats where that of a result depends on that of its call. */
+  readonly itemType?: string;
   /** The answer is a field of the call's own part. */
   readonly isInPlace?: boolean;
 }
@@ -54,6 +60,8 @@ export interface ResultToWrite {
   readonly isError: boolean;
   /** The part that it came in. */
   readonly raw?: unknown;
+  /** The call that it answers. */
+  readonly call?: Piece;
 }
 
 /** Rules of a provider that pairing does not imply. */
@@ -64,6 +72,10 @@ export interface DialectRules {
   readonly firstFromUser: boolean;
   /** A text is never empty. */
   readonly noEmptyText: boolean;
+  /** What ids are made of. */
+  readonly ids?: RegExp;
+  /** A result names the tool of its call. */
+  readonly sameName?: boolean;
 }
 
 /** One wire format. Every edit gives a new message with all other fields as they were. */
@@ -74,8 +86,15 @@ export interface Format {
   readonly rules: DialectRules;
   /** Whether a message looks like one of this format, and of no other: used where the format is not named. */
   isTypical(message: JsonObject): boolean;
+  /** Whether a message hints at this format, where nothing in the transcript is typical of one. */
+  isLikely?(message: JsonObject): boolean;
   /** Reads a message; every message has at least one piece. Throws `bad_message` naming index and field. */
   read(message: JsonObject, at: number): readonly Piece[];
+  /** The pieces of all messages with results under the id of their call, where the format has two ids for it. */
+  link?(
+    pieces: readonly (readonly Piece[])[],
+    messages: readonly JsonObject[],
+  ): readonly (readonly Piece[])[];
   /** Whether the message goes on with the assistant message before it. */
   joins?(message: JsonObject, previous: JsonObject | undefined): boolean;
   /** Adds results behind those of `message`, or makes messages for them where it is null. */
@@ -90,6 +109,8 @@ export interface Format {
   reorder(message: JsonObject, order: readonly number[]): JsonObject;
   /** The message with another id on a call or on a result. */
   withCallId(message: JsonObject, part: number | null, id: string): JsonObject;
+  /** The message with another tool name on a result; only where results have one. */
+  withName?(message: JsonObject, part: number | null, name: string): JsonObject;
   /** The message with other arguments of a call. */
   withArguments(message: JsonObject, part: number | null, input: JsonObject): JsonObject;
   /** The message with another text in a text part or a result. */
@@ -103,11 +124,24 @@ export interface Format {
 /** Ids of approvals begin with this, so that none is that of a call. */
 export const APPROVAL = "approval:";
 
+/** A value in a few words. */
+export function sayValue(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+}
+
 /** Complains about a message that is not of its format. */
-export function badMessage(at: number, field: string, wanted: string): SelvageError {
+export function badMessage(
+  at: number,
+  field: string,
+  { found, wanted }: { readonly found: unknown; readonly wanted: string },
+): SelvageError {
   return new SelvageError(
     "bad_message",
-    `Cannot read message ${at}: found something else in ${field}, wanted ${wanted}`,
+    `Cannot read message ${at}: found ${sayValue(found)} in ${field}, wanted ${wanted}`,
     { fields: { at, field } },
   );
 }
@@ -122,9 +156,14 @@ export function isMade({ kind }: Piece): boolean {
   return kind === "tool_use" || kind === "reasoning";
 }
 
+/** Whether such a piece is part of an assistant message. */
+export function isRound({ kind }: Piece): boolean {
+  return kind === "assistant" || kind === "reasoning" || kind === "tool_use";
+}
+
 /** A field that has to be an object. */
 export function objectAt(value: unknown, at: number, field: string): JsonObject {
-  if (!isObject(value)) throw badMessage(at, field, "an object");
+  if (!isObject(value)) throw badMessage(at, field, { found: value, wanted: "an object" });
   return value;
 }
 
@@ -132,12 +171,12 @@ export function objectAt(value: unknown, at: number, field: string): JsonObject 
 export function textAt(value: unknown, at: number, field: string, fallback?: string): string {
   if (typeof value === "string") return value;
   if ((value === undefined || value === null) && fallback !== undefined) return fallback;
-  throw badMessage(at, field, "a string");
+  throw badMessage(at, field, { found: value, wanted: "a string" });
 }
 
 /** A field that has to be a list of objects. */
 export function listAt(value: unknown, at: number, field: string): readonly JsonObject[] {
-  if (!Array.isArray(value)) throw badMessage(at, field, "a list");
+  if (!Array.isArray(value)) throw badMessage(at, field, { found: value, wanted: "a list" });
   return value.map((item, index) => objectAt(item, at, `${field}[${index}]`));
 }
 
@@ -163,7 +202,13 @@ export function refuseDeep(value: unknown, at: number, field = ""): void {
   const names = way.slice(0, 3).map((key) => /^\d+$/.test(key) ? `[${key}]` : `.${key.slice(0, 40)}`).join(
     "",
   );
-  throw badMessage(at, (field + names).replace(/^\./, ""), `JSON nested at most ${MAX_DEPTH} levels deep`);
+  throw new SelvageError(
+    "bad_message",
+    `Cannot read message ${at}: found JSON nested more than ${MAX_DEPTH} levels deep in ${
+      (field + names).replace(/^\./, "")
+    }, wanted at most that`,
+    { fields: { at, field: (field + names).replace(/^\./, "") } },
+  );
 }
 
 /** A JSON value as text. */
@@ -172,25 +217,47 @@ export function jsonText(value: unknown, at: number, field: string): string {
   try {
     return JSON.stringify(value) ?? "";
   } catch {
-    throw badMessage(at, field, "a JSON value");
+    throw badMessage(at, field, { found: value, wanted: "a JSON value" });
   }
 }
 
-/** Arguments that came as text: parsed where they are a JSON object, numbers with all their digits. */
-export function parseArguments(
-  text: string,
-  at: number,
-  field: string,
-): { readonly input: unknown; readonly isTruncated: boolean } {
-  if (text.trim() === "") return { input: {}, isTruncated: false };
-  let input: unknown;
-  try {
-    input = parseExact(text);
-  } catch {
-    return { input: text, isTruncated: true };
+/** What was found in the place of arguments. */
+export interface Arguments {
+  /** What they mean: an object where they are one, however it is written. */
+  readonly input: unknown;
+  readonly isTruncated?: true;
+  readonly isMisshapen?: true;
+}
+
+/** Arguments that come as text: parsed where they are a JSON object, numbers with all their digits. */
+export function parseArguments(value: unknown, at: number, field: string): Arguments {
+  if (typeof value !== "string") {
+    // Absent where they are needed, or written as the object itself.
+    return { input: isObject(value) ? value : value ?? {}, isMisshapen: true };
   }
+  if (value.trim() === "") return { input: {} };
+  const input = parseOr(value, undefined);
+  if (input === undefined) return { input: value, isTruncated: true };
   refuseDeep(input, at, field);
-  return { input, isTruncated: !isObject(input) };
+  return isObject(input) ? { input } : { input, isMisshapen: true };
+}
+
+/** Arguments that come as an object. Text in their place is what a model wrote before it was cut off, or JSON. */
+export function objectArguments(value: unknown, at: number, field: string): Arguments {
+  if (isObject(value)) return { input: value };
+  if (typeof value !== "string") return { input: value, isMisshapen: true };
+  const input = parseOr(value, undefined);
+  if (input === undefined) return { input: value, isTruncated: true };
+  refuseDeep(input, at, field);
+  return { input, isMisshapen: true };
+}
+
+function parseOr(text: string, fallback: unknown): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return fallback;
+  }
 }
 
 /** Copies that their maker may edit in place: k edits of one message then cost k, not k². */

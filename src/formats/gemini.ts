@@ -10,6 +10,7 @@ import {
   type JsonObject,
   jsonText,
   listAt,
+  objectArguments,
   objectAt,
   partEdits,
   type Piece,
@@ -17,6 +18,14 @@ import {
 } from "./format.ts";
 
 const edits = partEdits("parts");
+
+/** The text of a response: that of its only field where it is no more than a name for the text. */
+function readResponse(response: unknown, at: number, field: string): string {
+  if (!isObject(response)) return jsonText(response ?? "", at, field);
+  const [[key, value] = [], ...more] = Object.entries(response);
+  const isPlain = more.length === 0 && typeof value === "string" && /^(output|result|error)$/.test(key ?? "");
+  return isPlain ? value : jsonText(response, at, field);
+}
 
 function readPart(
   part: JsonObject,
@@ -35,10 +44,10 @@ function readPart(
       kind: "tool_use",
       part: index,
       text: jsonText(input, at, `${field}.functionCall.args`),
-      input,
       callId,
       name: textAt(call["name"], at, `${field}.functionCall.name`, ""),
-      isTruncated: !isObject(input),
+      idUse: "optional",
+      ...objectArguments(input, at, `${field}.functionCall.args`),
       ...signed,
     };
   }
@@ -47,7 +56,8 @@ function readPart(
     return {
       kind: "tool_result",
       part: index,
-      text: jsonText(answer["response"] ?? "", at, `${field}.functionResponse.response`),
+      text: readResponse(answer["response"], at, `${field}.functionResponse.response`),
+      idUse: "optional",
       callId: textAt(answer["id"], at, `${field}.functionResponse.id`, ""),
       name: textAt(answer["name"], at, `${field}.functionResponse.name`, ""),
       isError: isObject(answer["response"]) && "error" in answer["response"],
@@ -65,19 +75,28 @@ function readPart(
 /** Gemini `contents`. */
 export const gemini: Format = {
   name: "gemini",
-  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false },
-  isTypical: (message) =>
-    Array.isArray(message["parts"]) && !("id" in message) && message["role"] !== "assistant",
+  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false, sameName: true },
+  isTypical({ parts, role, id }) {
+    if (!Array.isArray(parts)) return false;
+    // Parts of UI messages have a type.
+    return parts.length > 0
+      ? !parts.some((part) => isObject(part) && typeof part["type"] === "string")
+      : role !== "assistant" && id === undefined;
+  },
   read(message, at) {
     const role = message["role"] ?? "user";
     if (role !== "user" && role !== "model" && role !== "function" && role !== "system") {
-      throw badMessage(at, "role", '"user" or "model"');
+      throw badMessage(at, "role", { found: role, wanted: '"user" or "model"' });
     }
     const pieces = listAt(message["parts"], at, "parts").map((part, index) =>
       readPart(part, at, { role, index })
     );
-    if (role !== "model" && pieces.some((piece) => piece.kind === "tool_use")) {
-      throw badMessage(at, "parts", 'calls in contents of the role "model" only');
+    const made = role === "model" ? undefined : pieces.find((piece) => piece.kind === "tool_use");
+    if (made !== undefined) {
+      throw badMessage(at, `parts[${made.part}]`, {
+        found: "a functionCall",
+        wanted: 'it in contents of the role "model" only',
+      });
     }
     return pieces.length > 0
       ? pieces
@@ -106,6 +125,7 @@ export const gemini: Format = {
   without: edits.without,
   reorder: edits.reorder,
   withCallId: (message, part, id) => editInner(message, part, (inner) => ({ ...inner, id })),
+  withName: (message, part, name) => editInner(message, part, (inner) => ({ ...inner, name })),
   withArguments: (message, part, args) => editInner(message, part, (inner) => ({ ...inner, args })),
   withText(message, part, text) {
     if (part === null) return { ...message, parts: [{ text }] };

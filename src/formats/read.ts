@@ -8,8 +8,8 @@ import { SelvageError } from "../core/errors.ts";
 import type { TranscriptRecord } from "../core/record.ts";
 import { Transcript } from "../core/transcript.ts";
 import { aiSdk, aiSdkUi } from "./ai_sdk.ts";
-import { anthropic } from "./anthropic.ts";
 import { type CallName, Calls, unknownCall } from "./calls.ts";
+import { detectFormat, FORMAT_NAMES, FORMATS, wrapperOf } from "./detect.ts";
 import {
   badMessage,
   type Format,
@@ -19,17 +19,11 @@ import {
   type Piece,
   refuseDeep,
 } from "./format.ts";
-import { gemini } from "./gemini.ts";
-import { openaiChat } from "./openai_chat.ts";
-import { openaiResponses } from "./openai_responses.ts";
+import { earlyResults, idsByPlace } from "./place.ts";
+import { estimateTokens, priceOf, refuseTokens } from "./price.ts";
+import { NO_PROMISES, type Promises, promisesOf } from "./promises.ts";
 
-/** In the order in which a message is offered to them: the more particular ones first. */
-const FORMATS: readonly Format[] = [aiSdk, gemini, anthropic, openaiChat, openaiResponses];
-
-/** Names of all formats. */
-export const FORMAT_NAMES: readonly FormatName[] = FORMATS.map((format) => format.name);
-
-export type { CallName };
+export { type CallName, detectFormat, estimateTokens, FORMAT_NAMES };
 
 /** How to read a transcript. */
 export interface ReadOptions {
@@ -38,8 +32,9 @@ export interface ReadOptions {
   /** Calls that will still be answered. Default: those that are open at the very end. */
   readonly inFlight?: readonly CallName[];
   /**
-   * Calls that give interim results before the last one. An id stands for all calls of that id, and may stand for
-   * none: those that an earlier compaction took away.
+   * Calls that give interim results before the last one. An id stands for all calls of that id; where there is a
+   * summary it may stand for none, as that may have taken them away. One that is also `inFlight` still goes on,
+   * whatever results it has.
    */
   readonly longRunning?: readonly CallName[];
   /**
@@ -65,50 +60,48 @@ export interface Reading {
   readonly pieces: readonly (readonly Piece[])[];
   /** Pairs, atoms and legal cuts. */
   readonly transcript: Transcript;
+  /** Results that stand directly in front of their calls: record of the call by record of the result. */
+  readonly early: ReadonlyMap<number, number>;
   /** How it was read, to read what is made of it in the same way. */
   readonly options: ReadOptions;
   /** Tokens of a text. */
   readonly measure: (text: string) => number;
 }
 
-/** Tokens of an image or another file. */
-const FILE_TOKENS = 1_600;
-/** Tokens of a message or a call beside its text. */
-const OVERHEAD = 4;
-
-/** Roughly the tokens of a text: four UTF-16 units each. */
-export function estimateTokens(text: string): number {
-  return Math.ceil(text.length / 4);
+/** Reads messages; an error says which format they were taken for, and where the message itself may be. */
+function readPieces(
+  messages: readonly JsonObject[],
+  { format, options }: { readonly format: Format; readonly options: ReadOptions },
+): readonly (readonly Piece[])[] {
+  const { isSummary = () => false } = options;
+  const pieces = messages.map((message, at) => {
+    try {
+      const read = format.read(message, at);
+      const [only] = read;
+      return read.length === 1 && only?.kind === "user" && isSummary(only.text)
+        ? [{ ...only, kind: "summary" as const }]
+        : read;
+    } catch (error) {
+      throw error instanceof SelvageError ? explain(error, message, { format, options }) : error;
+    }
+  });
+  return format.link?.(pieces, messages) ?? pieces;
 }
 
-/**
- * Finds the format of messages.
- *
- * @param messages The messages.
- * @throws SelvageError `unknown_format` when they look like none.
- */
-export function detectFormat(messages: readonly JsonObject[]): FormatName {
-  for (const message of messages) {
-    const format = FORMATS.find((format) => format.isTypical(message));
-    if (format !== undefined) return format.name;
-  }
-  const strange = messages.findIndex((message) =>
-    typeof message["role"] !== "string" || !("content" in message)
-  );
-  if (strange < 0) {
-    const hasBlocks = messages.some((message) =>
-      Array.isArray(message["content"]) &&
-      message["content"].some((block) => isObject(block) && "source" in block)
-    );
-    return hasBlocks ? "anthropic" : "openai-chat";
-  }
-  throw new SelvageError(
-    "unknown_format",
-    `Cannot tell the format of the messages: found none of ${
-      FORMAT_NAMES.join(", ")
-    } in message ${strange}, wanted one, or its name`,
-    { fields: { at: strange, field: typeof messages[strange]?.["role"] === "string" ? "content" : "role" } },
-  );
+function explain(
+  error: SelvageError,
+  message: JsonObject,
+  { format, options }: { readonly format: Format; readonly options: ReadOptions },
+): SelvageError {
+  const wrapper = wrapperOf(message);
+  const inside = wrapper === null ? "" : `; the message itself seems to be inside \`${wrapper}\``;
+  const how = options.format === undefined
+    ? ", which the messages look like; `format` (--format) names another one"
+    : ", as it was named";
+  return new SelvageError(error.code, `${error.message}${inside} (read as ${format.name}${how})`, {
+    cause: error,
+    fields: { ...error.fields, ...(wrapper === null ? {} : { inside: wrapper }) },
+  });
 }
 
 function chooseFormat(messages: readonly JsonObject[], name: FormatName | undefined): Format {
@@ -125,38 +118,6 @@ function chooseFormat(messages: readonly JsonObject[], name: FormatName | undefi
     );
   }
   return format;
-}
-
-/** Tokens of the pieces of one message: counted, or the caller's total spread over them by length. */
-function priceOf(
-  pieces: readonly Piece[],
-  { measure, total }: { readonly measure: (text: string) => number; readonly total: number | undefined },
-): readonly number[] {
-  if (total === undefined) {
-    return pieces.map((piece) =>
-      measure(piece.text) + measure(piece.name ?? "") + (piece.files ?? 0) * FILE_TOKENS + OVERHEAD
-    );
-  }
-  const weights = pieces.map((piece) => piece.text.length + (piece.files ?? 0) * FILE_TOKENS * 4 + 1);
-  const sum = weights.reduce((a, b) => a + b, 0);
-  const shares = weights.map((weight) => Math.floor(total * weight / sum));
-  // What rounding left over goes to the first, so that the message costs what the caller says.
-  return shares.map((tokens, index) =>
-    index === 0 ? tokens + total - shares.reduce((a, b) => a + b, 0) : tokens
-  );
-}
-
-function refuseTokens(tokens: readonly (number | undefined)[], messages: number): void {
-  const bad = tokens.findIndex((count) =>
-    count !== undefined && !(count >= 0 && count <= Number.MAX_SAFE_INTEGER)
-  );
-  if (tokens.length === messages && bad < 0) return;
-  const found = bad < 0 ? `${tokens.length} for ${messages} messages` : `${tokens[bad]} for message ${bad}`;
-  throw new SelvageError(
-    "bad_tokens",
-    `Cannot use the token counts: found ${found}, wanted one number a message, 0 or more`,
-    { fields: { field: "tokens", ...(bad < 0 ? {} : { at: bad }) } },
-  );
 }
 
 /** Where the last tool loop begins and ends, if reasoning in it is signed. */
@@ -210,83 +171,112 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
     );
   }
   const objects = messages.map((message, at) => {
-    if (!isObject(message)) throw badMessage(at, `messages[${at}]`, "an object");
+    if (!isObject(message)) {
+      throw badMessage(at, `messages[${at}]`, { found: message, wanted: "an object" });
+    }
     refuseDeep(message, at);
     return message;
   });
-  const { tokens, measure = estimateTokens, isSummary = () => false } = options;
+  const { tokens, measure = estimateTokens } = options;
   if (tokens !== undefined) refuseTokens(tokens, objects.length);
   const format = chooseFormat(objects, options.format);
-  const pieces = objects.map((message, at) => {
-    const read = format.read(message, at);
-    const [only] = read;
-    return read.length === 1 && only?.kind === "user" && isSummary(only.text)
-      ? [{ ...only, kind: "summary" as const }]
-      : read;
-  });
+  const pieces = readPieces(objects, { format, options });
   const prices = pieces.map((message, at) => priceOf(message, { measure, total: tokens?.[at] }));
   const loop = options.thinking === "ignore" ? null : signedLoop(pieces);
 
-  const { inFlight, longRunning = [] } = options;
+  const { inFlight } = options;
   const calls = new Calls(pieces);
-  const lasting = [...new Set(longRunning)].flatMap((name) => calls.named(name, "longRunning"));
-  const goingOn = new Set(lasting.map((call) => calls.records[call]));
+  const lasting = lastingCalls(calls, { pieces, named: options.longRunning ?? [] });
+  const joins = (at: number): boolean => format.joins?.(objects[at] ?? {}, objects[at - 1]) === true;
+  const ids = idsByPlace({ pieces, joins });
 
-  const parse = (promised: ReadonlySet<number | undefined>): Transcript => {
+  const parse = (
+    { promised, interim, settled }: Promises,
+    fronts: ReadonlyMap<number, number>,
+  ): Transcript => {
     const transcript = new Transcript();
-    let record = 0;
+    let record = -1;
     let step = loop?.from ?? 0;
     for (const [message, found] of pieces.entries()) {
-      const joins = format.joins?.(objects[message] ?? {}, objects[message - 1]) === true;
-      const isSigned = !joins && found.some((piece) => piece.isSigned === true);
+      const isJoined = joins(message);
+      const isSigned = !isJoined && found.some((piece) => piece.isSigned === true);
       if (options.thinking === "steps" && isSigned && isInside(loop, message)) {
         transcript.joinFrom(step);
         step = message;
       }
-      transcript.append(found.map((piece, index): TranscriptRecord => ({
-        kind: piece.kind,
-        message,
-        tokens: prices[message]?.[index] ?? 0,
-        ...(piece.callId ? { callId: piece.callId } : {}),
-        ...(piece.name ? { name: piece.name } : {}),
-        ...(piece.approval ? { approval: true } : {}),
-        ...(piece.interim ? { interim: true } : {}),
-        ...(piece.sticks ? { sticks: true } : {}),
-        ...(joins ? { joins: true } : {}),
-        ...(goingOn.has(record) ? { longRunning: true } : {}),
-        ...(promised.has(record++) ? { inFlight: true } : {}),
-      })));
+      transcript.append(found.map((piece, index): TranscriptRecord => {
+        record++;
+        const callId = piece.callId || ids.get(record);
+        const isInterim = (piece.interim === true && !settled.has(record)) || interim.has(record);
+        const isLasting = lasting.has(record) || (settled.has(record) && piece.kind === "tool_use");
+        return {
+          kind: piece.kind,
+          message,
+          tokens: prices[message]?.[index] ?? 0,
+          ...(callId ? { callId } : {}),
+          ...(piece.name ? { name: piece.name } : {}),
+          ...(piece.approval ? { approval: true } : {}),
+          ...(isInterim ? { interim: true } : {}),
+          ...(piece.sticks ? { sticks: true } : {}),
+          ...(isJoined ? { joins: true } : {}),
+          ...(isLasting ? { longRunning: true } : {}),
+          ...(promised.has(record) ? { inFlight: true } : {}),
+        };
+      }));
+      const front = fronts.get(message);
+      if (front !== undefined) transcript.joinFrom(front);
       if (loop !== null && message === loop.to - 1) transcript.joinFrom(step);
     }
     if (inFlight !== undefined) transcript.abandonOpen();
     return transcript;
   };
-
-  const first = parse(new Set());
-  const promised = [...new Set(inFlight)].map((name) => findCall(name, { calls, transcript: first }));
+  const first = parse(NO_PROMISES, new Map());
+  const early = earlyResults(first, { pieces, joins });
+  const promises = promisesOf(first, { calls, inFlight, lasting });
+  const isLast = early.size + promises.promised.size + promises.interim.size + promises.settled.size === 0;
   return {
     format,
     messages: objects,
     pieces,
-    transcript: promised.length === 0 ? first : parse(new Set(promised.map((call) => calls.records[call]))),
+    transcript: isLast ? first : parse(promises, frontsOf(first, early)),
+    early,
     measure,
     options: {
       ...options,
       format: format.name,
       // By place from now on: ids may repeat, and places can be moved along with the messages.
-      ...(inFlight === undefined ? {} : { inFlight: promised.map((call) => calls.placeOf(call)) }),
-      ...(lasting.length === 0 ? {} : { longRunning: lasting.map((call) => calls.placeOf(call)) }),
+      ...(inFlight === undefined ? {} : { inFlight: calls.placesOf(promises.promised) }),
+      ...(lasting.size === 0 ? {} : { longRunning: calls.placesOf(lasting) }),
     },
   };
 }
 
-/** The call of a name: of those of an id the last one without an answer, else the last one. */
-function findCall(
-  name: CallName,
-  { calls, transcript }: { readonly calls: Calls; readonly transcript: Transcript },
-): number {
-  const named = calls.named(name, "inFlight");
-  const found = named.findLast((call) => transcript.pairs[call]?.state !== "answered") ?? named.at(-1);
-  if (found === undefined) throw unknownCall(name, "inFlight");
-  return found;
+/** Records of the calls that run long. */
+function lastingCalls(
+  calls: Calls,
+  { pieces, named }: { readonly pieces: Reading["pieces"]; readonly named: readonly CallName[] },
+): ReadonlySet<number> {
+  const hasSummary = pieces.some((message) => message.some((piece) => piece.kind === "summary"));
+  return new Set(
+    [...new Set(named)].flatMap((name) => {
+      const found = calls.named(name, "longRunning");
+      // An earlier compaction may have taken away those that are done.
+      if (found.length === 0 && !hasSummary) throw unknownCall(name, "longRunning");
+      return found.map((call) => calls.records[call] ?? -1);
+    }),
+  );
+}
+
+/** Where the results begin that stand in front of the calls of a message, by that message. */
+function frontsOf(
+  { records }: Transcript,
+  early: ReadonlyMap<number, number>,
+): ReadonlyMap<number, number> {
+  const fronts = new Map<number, number>();
+  for (const [result, call] of early) {
+    const front = records[result]?.message ?? 0;
+    const message = records[call]?.message ?? 0;
+    fronts.set(message, Math.min(fronts.get(message) ?? front, front));
+  }
+  return fronts;
 }

@@ -17,7 +17,7 @@ import {
   type ResultToWrite,
   settleDrafts,
 } from "./format.ts";
-import { idFaults, startsOf } from "./ids.ts";
+import { idFaults, resultsOf, startsOf } from "./ids.ts";
 import type { Reading } from "./read.ts";
 
 /** What a repair mended: the code of the violation that it was. */
@@ -211,6 +211,7 @@ class Mender {
     const { format } = this.#reading;
     const faults = Map.groupBy(idFaults(this.#reading), ({ record }) => record);
     const crowds = this.#namesakes();
+    const answers = resultsOf(this.#reading);
     const taken = new Set(this.#places.map(({ piece }) => piece.callId ?? ""));
     const inTurn = new Map<string, number>();
     // Below this number every id of a base is taken.
@@ -228,11 +229,13 @@ class Mender {
     for (const pair of this.#pairs) {
       const call = this.#places[pair.call];
       if (call === undefined || call.piece.approval === true) continue;
-      const found = this.#places[pair.result ?? -1];
-      const result = found?.piece.isInPlace === true ? undefined : found;
+      const results = (answers.get(pair.call) ?? []).flatMap((record) => {
+        const place = this.#places[record];
+        return place === undefined ? [] : [{ record, ...place }];
+      });
       const old = call.piece.callId ?? "";
       const start = this.#starts[call.message];
-      const key = format.rules.uniqueIds === true && old !== "" ? old : `${start}:${old}`;
+      const key = `${start}:${old}`;
       const times = (inTurn.get(key) ?? 0) + 1;
       inTurn.set(key, times);
       const codes = faults.get(pair.call)?.map(({ code }) => code) ?? [];
@@ -240,13 +243,15 @@ class Mender {
       const isAgain = old === "" ? crowd?.has(pair.call) === true : times > 1;
       const isRefused = codes.includes("invalid_call_id");
       if (old === "" ? codes.length === 0 && crowd === undefined : !isAgain && !isRefused) {
-        if (result === undefined || !faults.has(pair.result ?? -1)) continue;
-        this.#report("empty_call_id", result, `Gave the result the id of its call, ${old}`);
-        this.#edit(result.message, (message) => format.withCallId(message, result.piece.part, old));
+        for (const result of results) {
+          if (!faults.has(result.record)) continue;
+          this.#report("empty_call_id", result, `Gave the result the id of its call, ${old}`);
+          this.#edit(result.message, (message) => format.withCallId(message, result.piece.part, old));
+        }
         continue;
       }
       const plain = old.replaceAll(/[^a-zA-Z0-9_-]/g, "_");
-      const own = result?.piece.callId ?? "";
+      const own = results.find(({ piece }) => piece.callId)?.piece.callId ?? "";
       const id = old === ""
         ? own || freeId(`call_${call.message}`, times)
         : isRefused && !isAgain && !taken.has(plain)
@@ -254,7 +259,8 @@ class Mender {
         : freeId(isRefused ? plain : old, times);
       taken.add(id);
       this.#ids.set(call, id);
-      const both = result === undefined || own === id ? "the call" : "the call and its result";
+      const others = results.filter(({ piece }) => piece.callId !== id);
+      const both = others.length === 0 ? "the call" : "the call and its result";
       if (codes.includes("empty_call_id")) this.#report("empty_call_id", call, `Gave ${both} the id ${id}`);
       if (isRefused) this.#report("invalid_call_id", call, `Gave ${both} the id ${id} in place of ${old}`);
       if (isAgain) {
@@ -264,8 +270,9 @@ class Mender {
         this.#report("duplicate_call_id", call, what);
       }
       this.#edit(call.message, (message) => format.withCallId(message, call.piece.part, id));
-      if (result === undefined || own === id) continue;
-      this.#edit(result.message, (message) => format.withCallId(message, result.piece.part, id));
+      for (const { message: at, piece } of others) {
+        this.#edit(at, (message) => format.withCallId(message, piece.part, id));
+      }
     }
   }
 
@@ -348,6 +355,7 @@ class Mender {
     if (this.#reading.format.name === "ai-sdk") {
       for (const pair of this.#pairs) if (isApproval(pair)) this.#mendPlace(pair);
     }
+    const answers = resultsOf(this.#reading);
     for (const pair of this.#pairs) {
       const call = this.#places[pair.call];
       if (call === undefined || isApproval(pair)) continue;
@@ -363,15 +371,15 @@ class Mender {
         );
         this.#answer(call, interim === "" ? ABORTED : `${ABORTED}. Its last interim result: ${interim}`);
       }
-      this.#mendName(call, pair);
+      for (const record of answers.get(pair.call) ?? []) this.#mendName(call, record);
       this.#mendPlace(pair);
     }
   }
 
   /** A result names the tool of its call. */
-  #mendName(call: Place, { result: record }: Pair): void {
+  #mendName(call: Place, record: number): void {
     const { format } = this.#reading;
-    const result = this.#places[record ?? -1];
+    const result = this.#places[record];
     const { withName } = format;
     const name = call.piece.name ?? "";
     if (format.rules.sameName !== true || withName === undefined || result === undefined) return;
@@ -421,10 +429,9 @@ class Mender {
     const { transcript } = this.#reading;
     const call = transcript.records[pair.call];
     const result = transcript.records[pair.result ?? -1];
-    if (call === undefined || result === undefined || call.longRunning === true || result.interim === true) {
-      return false;
-    }
+    if (call === undefined || result === undefined) return false;
     if (result.message <= call.message) return result.message < call.message;
+    if (call.longRunning === true || result.interim === true) return false;
     return (this.#interrupts[result.message] ?? 0) > (this.#interrupts[call.message + 1] ?? 0);
   }
 
@@ -480,8 +487,7 @@ class Mender {
       }
       const code = codes.next().value ?? "orphan_result";
       const isSecond = code === "duplicate_result";
-      // How often an approval is given is nobody's rule.
-      if (early.has(record) || (isSecond && piece.approval === true)) continue;
+      if (early.has(record)) continue;
       this.#remove(place);
       const files = piece.files ?? 0;
       const first = isSecond ? answered.get(key) : undefined;

@@ -55,16 +55,20 @@ function namesByOrigin(origins: readonly (number | null)[]): Rename {
   };
 }
 
-/** A repair moves no call, and tells which ones it takes away. */
+/** A repair moves no call, and tells which ones it takes away; one that it has answered is in flight no longer. */
 function namesByOrder(
   before: Reading,
   { after, calls }: { readonly after: Reading; readonly calls: readonly number[] | undefined },
 ): Rename {
   const [old, made] = [new Calls(before.pieces), new Calls(after.pieces)];
   const places = new Map((calls ?? [...old.records.keys()]).map((call, index) => [call, index]));
+  const [was, is] = [before.transcript.pairs, after.transcript.pairs];
   return (name) =>
     old.named(name, "inFlight").flatMap((call) => {
       const index = places.get(call);
-      return index === undefined ? [] : [made.placeOf(index)];
+      if (index === undefined) return [];
+      const isMended = was[call]?.state === "in_flight" && was[call].result === null &&
+        is[index]?.state === "answered";
+      return isMended ? [] : [made.placeOf(index)];
     });
 }

@@ -38,6 +38,26 @@ Deno.test.each([
   { what: "finds a result before its call", notation: "Ra Ua", found: ["orphan_result C2 0 a"] },
   { what: "finds a second result", notation: "H Ua Ra Ra A", found: ["duplicate_result C1 3 a"] },
   {
+    what: "finds an id twice in messages that join",
+    notation: "H Ua Ub< Ua< Ra Rb Ra A",
+    found: ["duplicate_call_id dialect 3 a"],
+  },
+  {
+    what: "finds a second result without an id in the round of the first one",
+    notation: "H U?run R?run R?run A",
+    found: ["duplicate_result C1 3 null"],
+  },
+  {
+    what: "finds a second result without an id though an earlier call was answered last",
+    notation: "H U?run H U?run R?run R?run R?run",
+    found: ["duplicate_result C1 6 null", "misplaced_result C3 5 null", "missing_result C1 1 null"],
+  },
+  {
+    what: "finds that a result without an id is none of another round",
+    notation: "H U?run R?run A R?run",
+    found: ["orphan_result C2 4 null"],
+  },
+  {
     what: "finds a second result in one message",
     notation: "H Ua Ra+Ra A",
     found: ["duplicate_result C1 2 a"],

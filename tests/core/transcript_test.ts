@@ -36,6 +36,31 @@ Deno.test.each([
     pairs: ["0>2 answered", "1>3 answered"],
   },
   {
+    what: "pairs one id in messages that are joined first in, first out",
+    notation: "H Ua Ub< Ua< Ra Rb Ra",
+    pairs: ["1>4 answered", "2>5 answered", "3>6 answered"],
+  },
+  {
+    what: "pairs missing ids in messages that are joined first in, first out",
+    notation: "H U?run U?run< R?run R?run",
+    pairs: ["1>3 answered", "2>4 answered"],
+  },
+  {
+    what: "abandons a call with an interim result beside it once it is passed over",
+    notation: "H Ua+Ra~ H",
+    pairs: ["1>2 abandoned"],
+  },
+  {
+    what: "waits for a call with an interim result beside it at the end",
+    notation: "H Ua+Ra~",
+    pairs: ["1>2 in_flight"],
+  },
+  {
+    what: "waits for a call with an interim result in a message of its own, though it is passed over",
+    notation: "H Ua Ra~ H",
+    pairs: ["1>2 in_flight"],
+  },
+  {
     what: "pairs missing ids by name and position",
     notation: "U?sum+U?avg+U?sum R?avg+R?sum R?sum",
     pairs: ["0>4 answered", "1>3 answered", "2>5 answered"],
@@ -184,6 +209,29 @@ Deno.test("tokens and tokensBetween() leave system messages out", () => {
 Deno.test("tokensBetween() counts nothing behind the end", () => {
   assert.equal(parse("H:10 A:20").tokensBetween(2, 9), 0);
   assert.equal(parse("H:10 A:20").tokensBetween(3, 9), 0);
+});
+
+Deno.test("tokens add up beyond 32 bits", () => {
+  const transcript = parse("H:2000000000 A:2000000000 H:2000000000");
+  assert.equal(transcript.tokens, 6_000_000_000);
+  assert.equal(transcript.tokensBetween(1, 3), 4_000_000_000);
+});
+
+Deno.test("atoms that were joined are gone, though their numbers are not", () => {
+  const transcript = parse(`Ua! ${"H ".repeat(100)}Ra`);
+  assert.deepEqual([transcript.atomCount, transcript.atomStart(1)], [1, 102]);
+  assert.equal(transcript.atoms.length, 1);
+});
+
+Deno.test("pairs are those of now, whenever they are asked for", () => {
+  const transcript = parse("H Ua+Ub");
+  const states = () => transcript.pairs.map(({ state }) => state);
+  assert.deepEqual(states(), ["in_flight", "in_flight"]);
+  assert.equal(transcript.pairs, transcript.pairs);
+  transcript.append([{ kind: "tool_result", message: 2, tokens: 1, callId: "a" }]);
+  assert.deepEqual(states(), ["answered", "in_flight"]);
+  transcript.abandonOpen();
+  assert.deepEqual(states(), ["answered", "abandoned"]);
 });
 
 Deno.test("firstOpen is the first message of the first open atom", () => {

@@ -78,6 +78,42 @@ const SHAPES: Readonly<Record<string, (n: number) => Shape>> = {
   "arguments that were cut off": (n) => ({
     messages: [user, chatCalls(list(n, (i) => chatCall(`c${i}`, '{"a'))), user],
   }),
+  "results without an id for calls that have one": (n) => ({
+    messages: [
+      user,
+      { role: "assistant", content: list(n, (i) => use(`c${i}`)) },
+      { role: "user", content: list(n, () => answer("")) },
+      user,
+    ],
+  }),
+  "results in front of their calls": (n) => ({
+    messages: [
+      user,
+      ...list(n, (i) => chatResult(`c${i}`)),
+      chatCalls(list(n, (i) => chatCall(`c${i}`))),
+      user,
+    ],
+  }),
+  "one id in every round": (n) => ({
+    messages: list(
+      n,
+      (i) =>
+        i % 2 === 0
+          ? { role: "assistant", content: [use("a:b")] }
+          : { role: "user", content: [answer("a:b")] },
+    ),
+  }),
+  "interim results of one call": (n) => ({
+    messages: [
+      { role: "user", parts: [{ text: "Go." }] },
+      { role: "model", parts: [{ functionCall: { name: "run", args: {}, id: "a" } }] },
+      ...list(n, () => ({
+        role: "user",
+        parts: [{ functionResponse: { name: "run", id: "a", response: {}, willContinue: true } }],
+      })),
+    ],
+    options: { inFlight: [] },
+  }),
   "orphan results": (n) => ({ messages: [user, ...list(n, (i) => chatResult(`c${i}`)), user] }),
   "second results of one call": (n) => ({
     messages: [user, chatCalls([chatCall("c")]), ...list(n, (i) => chatResult("c", `${i}`)), user],

@@ -226,6 +226,9 @@ function pinsIn(messages: readonly Json[], { reading, options }: Compaction): re
   });
 }
 
+/** What comes out may be larger than the budget by this. */
+const MOST = 1.15;
+
 /** What is compacted keeps its promises, whatever was asked for. */
 export function holdsCompaction(sample: Sample, how: Squeeze): void {
   const compaction = squeeze(sample, how);
@@ -233,6 +236,7 @@ export function holdsCompaction(sample: Sample, how: Squeeze): void {
   const { transcript } = reading;
   const after = read({ ...sample, messages: done.messages });
   const seen = JSON.stringify(done.messages);
+  assert.deepEqual(done.violations, []);
   assert.deepEqual(
     judge({ ...sample, messages: done.messages }, { promised, long }),
     [],
@@ -261,15 +265,32 @@ export function holdsCompaction(sample: Sample, how: Squeeze): void {
   const gone = callsIn(removed);
   if (done.outcome !== "compacted") {
     assert.deepEqual([done.cut, done.ledger, done.trims], [null, [], []]);
-    // What was made is whole and final; it may only turn out to be larger than what it stands for.
-    const isMade = done.reason === "rejected:not_smaller" || done.reason?.startsWith("rejected") !== true;
-    assert(isMade, `what was made is ${done.reason}`);
+    // What was made is whole and final.
+    assert(done.reason?.startsWith("rejected") !== true, `what was made is ${done.reason}`);
+    const isOver = done.tokens.after > options.budget * MOST;
+    assert(
+      done.outcome !== "nothing" || !isOver,
+      `${done.tokens.after} tokens are left of ${options.budget}`,
+    );
     return;
   }
   assert(
     done.cut !== null &&
       read(sample, { ...reading.options, thinking: "ignore" }).transcript.isLegalCut(done.cut.at),
   );
+  const whole = mendFirst(reading).made.transcript.tokens;
+  assert(whole > options.budget, "what fits stays");
+  if (options.force !== true) {
+    assert(done.tokens.after <= options.budget * MOST, `${done.tokens.after} tokens of ${options.budget}`);
+    assert(done.tokens.after <= 0.9 * whole, `${done.tokens.after} tokens after ${whole}`);
+  }
+  assert.equal(
+    done.reason,
+    how.thinking === "ignore" || transcript.isLegalCut(done.cut.at) ? null : "inside_signed_reasoning",
+  );
+  if (summariesIn(reading).length === 0) {
+    assert(done.ledger.every(({ at, ref }) => ref.startsWith(`e${at}.`)), "numbers are positions at first");
+  }
   // C4: every pair that leaves is in the ledger of the answer, and its name and arguments are in the text.
   const [summary = "", ...more] = summariesIn(after);
   assert.deepEqual(more, [], "two summaries");
@@ -321,7 +342,7 @@ export function holdsCompaction(sample: Sample, how: Squeeze): void {
   );
   assert.deepEqual(again.repairs, [], "the second run repairs");
   // A forced cut may stay over its budget; then no other cut may be left, but where the repair has made new ones.
-  const isOver = how.force && done.cut.distance > 0;
+  const isOver = how.force && (done.cut.distance > 0 || done.tokens.after > options.budget);
   const hasMoreCuts = [reading, ...others].some((found) => mendFirst(found).hasMoreCuts);
   assert(
     again.outcome === "nothing" ||

@@ -431,12 +431,8 @@ export function wholeOf(
 ): fc.Arbitrary<Sample> {
   const ids = options.ids === undefined
     ? fc.constantFrom<Ids>(
-      // Gemini can do without ids; Anthropic takes none twice.
-      ...(shape === "gemini"
-        ? ["unique", "none"] as const
-        : shape === "anthropic"
-        ? ["unique"] as const
-        : ["unique", "reused"] as const),
+      // Gemini can do without ids.
+      ...(shape === "gemini" ? ["unique", "none"] as const : ["unique", "reused"] as const),
     )
     : fc.constant(options.ids);
   return fc.record({

@@ -39,6 +39,15 @@ function speaks(message: Message): boolean {
   return !continues(message) && message.some(({ kind }) => kind !== "system" && kind !== "tool_result");
 }
 
+/** Where the assistant message begins that each message goes on with: joined messages are one to their calls. */
+function stepsOf(records: Log): readonly number[] {
+  const steps: number[] = [];
+  for (const [at, message] of messagesOf(records).entries()) {
+    steps.push(at > 0 && continues(message) ? steps[at - 1] ?? at : at);
+  }
+  return steps;
+}
+
 function messageOf(records: Log, record: number | null): number {
   return record === null ? -1 : records[record]?.message ?? -1;
 }
@@ -49,6 +58,7 @@ function messageOf(records: Log, record: number | null): number {
  */
 export function naivePairs(records: Log): readonly NaivePair[] {
   const answers = new Map<number, number[]>();
+  const steps = stepsOf(records);
   for (const [index, record] of records.entries()) {
     if (record.kind !== "tool_result") continue;
     const calls = records
@@ -59,8 +69,11 @@ export function naivePairs(records: Log): readonly NaivePair[] {
       call.longRunning === true || results.some((result) => records[result]?.interim === true)
     );
     const pool = waiting.length > 0 ? waiting : goingOn;
-    const nearest = Math.max(...pool.map(({ call }) => call.message));
-    const answered = pool.find(({ call }) => call.message === nearest);
+    // Questions for approval are no calls: they stand for themselves.
+    const stepOf = (call: TranscriptRecord): number =>
+      call.approval === true ? call.message : steps[call.message] ?? 0;
+    const nearest = Math.max(...pool.map(({ call }) => stepOf(call)));
+    const answered = pool.find(({ call }) => stepOf(call) === nearest);
     if (answered !== undefined) answers.set(answered.at, [...answered.results, index]);
   }
   const messages = messagesOf(records);
@@ -71,7 +84,9 @@ export function naivePairs(records: Log): readonly NaivePair[] {
     if (results.some((found) => records[found]?.interim !== true)) {
       return [{ call, result, state: "answered" }];
     }
-    const promised = result !== null || record.inFlight === true || record.longRunning === true;
+    // An interim result beside its call promises nothing: once it is passed over nobody adds another one.
+    const goesOn = messageOf(records, result) > record.message;
+    const promised = goesOn || record.inFlight === true || record.longRunning === true;
     const waits = promised || !messages.slice(record.message + 1).some(speaks);
     return [{ call, result, state: waits ? "in_flight" : "abandoned" }];
   });
@@ -134,20 +149,25 @@ export interface NaiveViolation {
 export function naiveViolations(records: Log): readonly NaiveViolation[] {
   const pairs = naivePairs(records);
   const messages = messagesOf(records);
+  const steps = stepsOf(records);
+  // Nothing but results, and what goes on with a message, may stand between a call and its result.
+  const isApart = (call: number, result: number): boolean =>
+    messages.slice(messageOf(records, call) + 1, messageOf(records, result))
+      .some((message) => !continues(message) && message.some(({ kind }) => kind !== "tool_result"));
   return records.flatMap((record, index): NaiveViolation[] => {
     const found = (...codes: ViolationCode[]): NaiveViolation[] =>
       codes.map((code) => ({ code, at: record.message, callId: record.callId ?? null }));
-    const before = records.slice(0, index).filter((call) =>
-      call.kind === "tool_use" && sameCall(call, record)
+    const before = [...records.keys()].slice(0, index).filter((call) =>
+      records[call]?.kind === "tool_use" && sameCall(records[call], record)
     );
     const pair = pairs.find(({ call, result }) => call === index || result === index);
     const goesOn = pair !== undefined && records[pair.call]?.longRunning === true;
-    const late = pair !== undefined && !goesOn && pair.result !== null &&
-      messages.slice(messageOf(records, pair.call) + 1, messageOf(records, pair.result))
-        .some((message) => !continues(message) && message.some(({ kind }) => kind !== "tool_result"));
+    const late = pair !== undefined && !goesOn && pair.result !== null && isApart(pair.call, pair.result);
     if (record.kind === "tool_use") {
       return [
-        ...(before.some((call) => call.message === record.message) ? found("duplicate_call_id") : []),
+        ...(before.some((call) => steps[messageOf(records, call)] === steps[record.message])
+          ? found("duplicate_call_id")
+          : []),
         ...(late || pair?.state === "abandoned" ? found("missing_result") : []),
       ];
     }
@@ -158,7 +178,9 @@ export function naiveViolations(records: Log): readonly NaiveViolation[] {
       return severed ? found("reasoning_severed") : [];
     }
     if (record.kind !== "tool_result" || (pair === undefined && isFurther(records, index))) return [];
-    if (pair === undefined) return found(before.length > 0 ? "duplicate_result" : "orphan_result");
+    // Ids are told apart everywhere; names come again in every round, and answer for their own one only.
+    const isSecond = before.some((call) => record.callId || !isApart(call, index));
+    if (pair === undefined) return found(isSecond ? "duplicate_result" : "orphan_result");
     return late ? found("misplaced_result") : [];
   });
 }

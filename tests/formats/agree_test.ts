@@ -1,0 +1,36 @@
+/**
+ * A check and a repair agree: whatever a repair changes a check has named, by the same code at the same message, as a
+ * violation or as a notice; and each change says what was done, and where it is to be found.
+ */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { checkMessages, noticesOf } from "../../src/formats/check.ts";
+import { readTranscript } from "../../src/formats/read.ts";
+import { repairTranscript } from "../../src/formats/repair.ts";
+import { rereadTranscript } from "../../src/formats/reread.ts";
+import { brokenOf, formatOf, FORMATS } from "../property/_transcripts.ts";
+
+const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 150) };
+
+Deno.test.each(FORMATS.map((shape) => ({ shape })))(
+  "checkMessages() names whatever repairTranscript() changes, in $shape",
+  ({ shape }) => {
+    fc.assert(
+      fc.property(brokenOf(shape), ({ messages }) => {
+        const reading = readTranscript(messages, { format: formatOf(shape) });
+        const found = [...checkMessages(reading), ...noticesOf(reading)];
+        const named = new Set(found.map(({ code, at }) => `${code} at ${at}`));
+        const repaired = repairTranscript(reading);
+        for (const { code, at, message, to } of repaired.repairs) {
+          assert(named.has(`${code} at ${at}`), `${code} at ${at} is not among ${[...named].join(", ")}`);
+          assert.match(message, /^[A-Z]/);
+          assert(to === null || (to !== undefined && to >= 0 && to < repaired.messages.length), `to ${to}`);
+        }
+        assert.equal(repaired.repairs.length > 0, found.length > 0, [...named].join(", "));
+        const after = rereadTranscript(reading, { messages: repaired.messages, calls: repaired.calls });
+        assert.deepEqual([...checkMessages(after), ...noticesOf(after)], []);
+      }),
+      RUNS,
+    );
+  },
+);
