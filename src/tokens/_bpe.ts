@@ -2,7 +2,6 @@
 
 const SLOTS = 2 ** 19; // more than twice the largest vocabulary, so that probes stay short
 const POSITION = 2 ** 26; // a key is rank * POSITION + position: exact in a double, equal ranks go leftmost first
-const KEPT = 2 ** 14; // scratch for a piece longer than this many bytes is its own: none of it stays
 const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /** Operations so far: tests hold the merge to being linear by these, as times would be flaky. */
@@ -50,34 +49,27 @@ export function readVocabulary(data: string) {
   return { blob, ends, slots, pairs };
 }
 
-/** The rank of a token of two or more bytes, or -1. */
-function find(
-  { blob, ends, slots, pairs }: Vocabulary,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-) {
+/** The rank of a token of two or more bytes, or Infinity. */
+function find({ blob, ends, slots, pairs }: Vocabulary, bytes: Uint8Array, start: number, end: number) {
   work.lookups++;
-  const length = end - start;
-  if (length === 2) return pairs[bytes[start]! << 8 | bytes[start + 1]!]! - 1;
+  if (end - start === 2) return (pairs[bytes[start]! << 8 | bytes[start + 1]!]! || Infinity) - 1;
   const hash = hashOf(bytes, start, end);
   for (let slot = hash & SLOTS - 1; slots[slot] !== 0; slot = slot + 1 & SLOTS - 1) {
     if ((slots[slot]! ^ hash) >>> 18 !== 0) continue;
     const rank = (slots[slot]! & 0x3ffff) - 1;
-    let at = ends[rank]!;
-    if (ends[rank + 1]! - at !== length) continue;
+    const shift = ends[rank]! - start; // where the token lies in the blob, against the bytes
     let i = start;
-    while (i < end && blob[at] === bytes[i]) at++, i++;
-    if (i === end) return rank;
+    while (i < end && blob[shift + i] === bytes[i]) i++;
+    if (i === end && shift + i === ends[rank + 1]) return rank;
   }
-  return -1;
+  return Infinity;
 }
 
 function allocate(nodes: number) {
   return { next: new Int32Array(nodes), previous: new Int32Array(nodes), tree: new Float64Array(2 * nodes) };
 }
 
-const scratch = allocate(KEPT);
+const scratch = allocate(2 ** 14); // what a longer piece needs is its own: none of it stays
 
 /**
  * The exact number of tokens of one piece, `bytes` from `start` to `end`: merges the pair of lowest rank, leftmost
@@ -86,12 +78,10 @@ const scratch = allocate(KEPT);
  */
 export function countPiece(vocabulary: Vocabulary, bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;
-  if (length === 1 || find(vocabulary, bytes, start, end) >= 0) return 1; // any single byte is a token
-  const { next, previous, tree } = length > KEPT ? allocate(length) : scratch;
-  function key(node: number, right: number): number {
-    const rank = right < length ? find(vocabulary, bytes, start + node, start + next[right]!) : -1;
-    return rank < 0 ? Infinity : rank * POSITION + node;
-  }
+  if (length === 1 || find(vocabulary, bytes, start, end) < Infinity) return 1; // any single byte is a token
+  const { next, previous, tree } = length > scratch.next.length ? allocate(length) : scratch;
+  const key = (node: number, right: number): number =>
+    right < length ? find(vocabulary, bytes, start + node, start + next[right]!) * POSITION + node : Infinity;
   for (let i = 0; i < length; i++) {
     next[i] = i + 1;
     previous[i] = i - 1;
@@ -116,10 +106,8 @@ export function countPiece(vocabulary: Vocabulary, bytes: Uint8Array, start: num
 /** Sets a leaf. Above it nothing changes from the first node on whose least key stays the same. */
 function update(tree: Float64Array, at: number, key: number): void {
   work.updates++;
-  for (tree[at] = key; at > 1; tree[at] = key) {
-    const sibling = tree[at ^ 1]!;
-    if (sibling < key) key = sibling;
-    at >>= 1;
-    if (tree[at] === key) return;
+  for (; at > 0 && tree[at] !== key; at >>= 1) {
+    tree[at] = key;
+    key = Math.min(key, tree[at ^ 1]!);
   }
 }

@@ -40,24 +40,21 @@ function windowEnd(text: string, from: number): number {
  * replacement character is.
  *
  * @param text any string
+ * @param start where to begin, in UTF-16 units: a part is not copied to be measured
+ * @param end where to stop; neither may lie inside a surrogate pair
  * @example
  * ```ts
  * import { loadCounter } from "@selvage/selvage";
  *
- * const { bound } = await loadCounter(); // is this function
+ * const { bound } = await loadCounter(); // is this function, for whole texts
  * if (bound("naïve") !== 6) throw new Error("wanted 6");
  * ```
  */
-export function utf8Length(text: string): number {
-  return lengthOf(text, 0, text.length);
-}
-
-function lengthOf(text: string, start: number, end: number): number {
+export function utf8Length(text: string, start = 0, end = text.length): number {
   let bytes = end - start;
   for (let i = start; i < end; i++) {
     const code = text.charCodeAt(i);
-    if (code < 0x80) continue;
-    bytes += code < 0x800 ? 1 : 2;
+    if (code >= 0x80) bytes += code < 0x800 ? 1 : 2;
     // A pair is two units and four bytes, so the low half adds nothing.
     if ((code & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) i++;
   }
@@ -88,14 +85,14 @@ async function createCounter(encoding: Encoding): Promise<TokenCounter> {
       for (let unit = 0, byte = 0; unit < window.length && !(tokens > limit); unit = splitter.lastIndex) {
         splitter.test(window); // always true: pieces follow each other without a gap
         const start = byte;
-        byte += lengthOf(window, unit, splitter.lastIndex);
+        byte += utf8Length(window, unit, splitter.lastIndex);
         tokens += countPiece(vocabulary, bytes, start, byte);
       }
     }
     " ".search(splitter); // else RegExp.input holds the text until some other match
     return tokens;
   }
-  return { encoding, bound: utf8Length, count };
+  return { encoding, bound: (text) => utf8Length(text), count };
 }
 
 const loads = new Map<Encoding, Promise<TokenCounter>>();
@@ -127,11 +124,8 @@ export function isLoaded(encoding: Encoding): boolean {
  * ```
  */
 export async function loadCounter(encoding: Encoding = "o200k_base"): Promise<TokenCounter> {
-  let load = loads.get(encoding);
-  if (load === undefined) {
-    load = createCounter(encoding);
-    loads.set(encoding, load);
-    load.catch(() => loads.delete(encoding));
-  }
+  const load = loads.get(encoding) ?? createCounter(encoding);
+  loads.set(encoding, load);
+  load.catch(() => loads.delete(encoding));
   return await load;
 }

@@ -17,17 +17,26 @@ export interface TextMeasure {
   (text: string, limit?: number): number;
   /** Price of a file that stands beside texts. Default {@link FILE_TOKENS} each. */
   readonly file?: (file: FilePart) => number;
+  /** Tokens that a result takes beside its text. Default {@link MESSAGE_OVERHEAD}. */
+  readonly result?: number;
 }
 
-/** A measure that also knows how a provider prices images. */
+/**
+ * Counted tokens of a result beside its text. Claude bills about 90 for a call and its result that are in neither's
+ * text: what is left of them by its factor, without what is counted for the call.
+ */
+const RESULT_OVERHEAD: Partial<Record<MediaFamily, number>> = { anthropic: 70 };
+
+/** A measure that also knows how a provider prices what is no text. */
 export function withMedia(measure: TextMeasure, media: MediaFamily): TextMeasure {
   const priced = (text: string, limit?: number): number => measure(text, limit);
-  return Object.assign(priced, { file: (file: FilePart) => fileTokens(file, media) });
+  const file = (part: FilePart): number => fileTokens(part, media);
+  return Object.assign(priced, { file, result: RESULT_OVERHEAD[media] ?? MESSAGE_OVERHEAD });
 }
 
 /** Tokens that a message takes beside its text. */
 export const MESSAGE_OVERHEAD = 4;
-/** Tokens that a call and its result take beside their text, where the model's own figure is not known. */
+/** Tokens that a call takes beside its text; its result has {@link TextMeasure.result}. */
 export const PAIR_OVERHEAD = 10;
 /** Flat price of an image or another file, in tokens. */
 export const FILE_TOKENS = 1_600;
@@ -90,7 +99,7 @@ export function measurePart(part: Part, measure: TextMeasure): number {
 export function measureOutput(output: ToolOutput, measure: TextMeasure, limit?: number): number {
   const parts = output.type === "content" ? output.value : [];
   const files = parts.map((part) => part.type === "file" ? measurePart(part, measure) : 0);
-  const rest = files.reduce((sum, tokens) => sum + tokens, MESSAGE_OVERHEAD);
+  const rest = files.reduce((sum, tokens) => sum + tokens, measure.result ?? MESSAGE_OVERHEAD);
   return measure(outputText(output), limit === undefined ? undefined : limit - rest) + rest;
 }
 

@@ -107,7 +107,8 @@ export function fileTokens(
 ): number {
   const isData = !/^https?:/.test(file.data);
   const size = isData && file.mediaType.startsWith("image/") ? imageSize(file.data) : null;
-  if (size === null) return CEILING[family];
+  // A header may also lie: an image without pixels is none.
+  if (size === null || size.width * size.height === 0) return CEILING[family];
   const units = (edge: number): number => Math.ceil(size.width / edge) * Math.ceil(size.height / edge);
   switch (family) {
     case "openai-tiles":

@@ -51,6 +51,10 @@ function plausible(factor: number): number {
   return Math.min(4, Math.max(0.5, factor));
 }
 
+function isFactor(factor: unknown): boolean {
+  return typeof factor === "number" && factor > 0 && factor < Infinity;
+}
+
 /** Measures a context that only grows, until {@link ContextMeter.invalidate} says that it has changed. */
 export class ContextMeter {
   /** Tokens that are there before any message, in the provider's tokens. */
@@ -65,12 +69,18 @@ export class ContextMeter {
    * Makes a meter.
    *
    * @param options Factor, estimate of what is fixed, and the state of an earlier turn.
+   * @throws {RangeError} for a factor that is not a positive, finite number.
    */
   constructor(options: MeterOptions) {
-    this.fixed = options.fixed;
-    this.#factor = options.factor;
-    this.#window = options.window ?? Infinity;
-    this.#state = options.state ?? { anchor: null, factor: options.factor };
+    const { factor, fixed, window = Infinity, state } = options;
+    if (!isFactor(factor)) {
+      throw new RangeError(`Make a meter: found a token factor of ${factor}, wanted a positive number`);
+    }
+    this.fixed = fixed;
+    this.#factor = factor;
+    this.#window = window;
+    // What a store gives back may be of another version: without its factor nothing of it can be used.
+    this.#state = state !== undefined && isFactor(state.factor) ? state : { anchor: null, factor };
   }
 
   /** What to keep for the next turn. */
@@ -93,9 +103,9 @@ export class ContextMeter {
     usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined,
     covered: number,
   ): void {
-    if (usage === undefined || !(usage.inputTokens > 0) || usage.inputTokens > this.#window) return;
+    if (usage === undefined || !(usage.inputTokens > 0)) return;
     const tokens = usage.inputTokens + Math.max(0, usage.outputTokens || 0);
-    if (!Number.isFinite(tokens)) return;
+    if (!Number.isFinite(tokens) || tokens > this.#window) return;
     this.#state = { ...this.#state, anchor: { tokens, covered } };
   }
 
@@ -111,7 +121,8 @@ export class ContextMeter {
     if (counted < LEARN_FROM) return;
     this.#learned = anchor;
     const billed = plausible((anchor.tokens - this.fixed) / counted);
-    this.#state = { anchor, factor: billed > factor ? billed : (billed + factor) / 2 };
+    // The anchor is that of now: what went while this counted does not come back.
+    this.#state = { ...this.#state, factor: billed > factor ? billed : (billed + factor) / 2 };
   }
 
   /**

@@ -16,8 +16,6 @@ export interface ModelFacts {
   readonly maxOutput: number;
   /** Billed tokens for one `o200k_base` token of text, before a bill teaches better. */
   readonly factor: number;
-  /** Billed tokens of a call and its result beside their text. */
-  readonly pairOverhead: number;
   /** How images are priced. */
   readonly media: MediaFamily;
   /** `bound`: signed reasoning is refused under any other prefix than the one it was made under. */
@@ -27,15 +25,15 @@ export interface ModelFacts {
 type Row = readonly [name: RegExp, facts: ModelFacts];
 
 const openai = (window: number, maxOutput: number, media: MediaFamily = "openai-patches"): ModelFacts => {
-  return { window, maxOutput, factor: 1, pairOverhead: 10, media, thinking: "unbound" };
+  return { window, maxOutput, factor: 1, media, thinking: "unbound" };
 };
 // 1.11 was measured on bills of Claude 4.5 and 4.6; newer tokenizers give about 30 % more for the same text.
 const claude = (window: number, maxOutput: number, factor = 1.11): ModelFacts => {
-  return { window, maxOutput, factor, pairOverhead: 90, media: "anthropic", thinking: "unbound" };
+  return { window, maxOutput, factor, media: "anthropic", thinking: "unbound" };
 };
 const newClaude: ModelFacts = { ...claude(200_000, 64_000, 1.44), thinking: "bound" };
 const gemini = (window: number, maxOutput: number): ModelFacts => {
-  return { window, maxOutput, factor: 1.25, pairOverhead: 10, media: "gemini", thinking: "unbound" };
+  return { window, maxOutput, factor: 1.25, media: "gemini", thinking: "unbound" };
 };
 
 /** Unknown names get little: too small a window costs a compaction, too large a one a refused request. */
@@ -43,7 +41,6 @@ export const UNKNOWN_MODEL: ModelFacts = {
   window: 32_000,
   maxOutput: 4_000,
   factor: 1.25,
-  pairOverhead: 10,
   media: "unknown",
   thinking: "unbound",
 };

@@ -90,13 +90,12 @@ export function isPlausible(
  */
 export function mergeUsage(before: Numbers, now: unknown): Numbers {
   if (typeof now !== "object" || now === null) return before;
-  const merged: Record<string, unknown> = { ...before };
-  for (const [key, value] of Object.entries(now)) {
-    if (typeof value === "number") merged[key] = value;
-    else if (typeof value === "object" && value !== null) {
-      const old = merged[key];
-      merged[key] = mergeUsage(typeof old === "object" && old !== null ? old as Numbers : {}, value);
-    }
-  }
-  return merged;
+  // Details lie one level down; what a provider nests deeper would be walked for nothing.
+  const details = Object.entries(now).filter(([, value]) => typeof value === "object" && value !== null)
+    .map(([key, value]) => [key, { ...(before[key] as object | undefined), ...numbersIn(value) }] as const);
+  return { ...before, ...numbersIn(now), ...Object.fromEntries(details) };
+}
+
+function numbersIn(found: object): Numbers {
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => typeof value === "number"));
 }

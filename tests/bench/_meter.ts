@@ -1,14 +1,25 @@
 /**
- * How often the meter needs the tokenizer, and how far its estimate lies from the bill: recorded transcripts,
- * a check after every result, bills as one provider was measured to write them.
+ * How often the meter needs the tokenizer, and how far its estimate lies from the bill: recorded transcripts, read
+ * into the contexts that the loop has, a check after every result, bills as one provider was measured to write them.
  */
+import { Context } from "../../src/compaction/context.ts";
+import { measuresOf } from "../../src/loop/measures.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import type { Entry } from "../../src/ports.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
-import { ContextMeter, type MeterItems } from "../../src/tokens/meter.ts";
+import { ContextMeter } from "../../src/tokens/meter.ts";
+import { modelFacts } from "../../src/tokens/models.ts";
+import { isPlausible } from "../../src/tokens/usage.ts";
+import { assistant, callPart, result, user } from "../support/entries.ts";
+import { hasCorpus, readCorpus } from "./_corpus.ts";
 
-const CORPUS = new URL("../../../shared/corpus/", import.meta.url);
-/** Billed tokens for one counted, and for each pair beside its text: Claude 4.6 on 606 requests. */
-const BILL = { factor: 1.106, pair: 92 };
-const FIXED = 5_000;
+/**
+ * Billed tokens for one counted, for each pair and for each text: what was fitted to 606 requests of Claude 4.6.
+ * The estimate knows other figures, and not all of these.
+ */
+const BILL = { factor: 1.106, pair: 92, text: 20 };
+/** System text and tools: what is billed, and what is guessed before there is a bill. */
+const FIXED = { billed: 5_000, guessed: 3_500 };
 const THRESHOLD = 160_000;
 
 /** Shares of checks, and the error of the estimate. */
@@ -18,72 +29,100 @@ export interface MeterFigures {
   readonly cheap: number;
   /** Needed the tokenizer although truly under, of those truly under. */
   readonly falselyUndecided: number;
-  /** 95th percentile of |estimate - bill| / bill of the next request. */
+  /** 95th percentile of |estimate - bill| / bill of the next request, where there was a bill before. */
   readonly error: number;
 }
 
-interface Message {
-  readonly role: string;
-  readonly content: unknown;
+interface Block {
+  readonly type: string;
+  readonly id?: string;
+  readonly text?: string;
+  readonly thinking?: string;
+  readonly name?: string;
+  readonly input?: unknown;
+  readonly tool_use_id?: string;
+  readonly content?: string | readonly Block[];
 }
 
-/** Text of a message as it is counted, and how many results it holds. */
-function read(message: Message): { readonly text: string; readonly results: number } {
-  const results = Array.isArray(message.content)
-    ? message.content.filter((block) => block.type === "tool_result").length
-    : 0;
-  return {
-    text: typeof message.content === "string" ? message.content : JSON.stringify(message.content),
-    results,
-  };
+/** One entry of a log, and the texts that a provider counts in it. */
+interface Logged {
+  readonly entry: Entry;
+  readonly texts: readonly string[];
+  readonly plain: number;
+}
+
+function textOf(content: Block["content"]): string {
+  return typeof content === "string" ? content : (content ?? []).map((block) => block.text ?? "").join("\n");
+}
+
+/** The entries that one message becomes. */
+function* entriesOf(
+  { role, blocks }: { readonly role: unknown; readonly blocks: readonly Block[] },
+  { from, calls }: { readonly from: number; readonly calls: Map<string, string> },
+): Generator<Logged> {
+  if (role === "assistant") {
+    const parts = blocks.map((block) => {
+      if (block.type === "tool_use") return callPart(block.name ?? "", block.input);
+      return block.type === "thinking"
+        ? { type: "reasoning" as const, text: block.thinking ?? "" }
+        : { type: "text" as const, text: block.text ?? "" };
+    });
+    const made = blocks.filter(({ type }) => type === "tool_use");
+    made.forEach(({ id = "" }, index) => calls.set(id, `e${from}.${index}`));
+    const texts = blocks.map((block) =>
+      block.type === "tool_use"
+        ? `${block.name} ${JSON.stringify(block.input)}`
+        : block.thinking ?? block.text ?? ""
+    );
+    yield { entry: assistant(from, parts), texts, plain: parts.length - made.length };
+    return;
+  }
+  for (const { type, tool_use_id = "", content, text = "" } of blocks) {
+    const seq = from++;
+    if (type !== "tool_result") yield { entry: user(seq, text), texts: [text], plain: 1 };
+    else {
+      const value = textOf(content);
+      yield { entry: result(seq, calls.get(tool_use_id) ?? "", value), texts: [value], plain: 0 };
+    }
+  }
 }
 
 /** Runs all transcripts; null where they are not there. */
 export async function measureMeter(): Promise<MeterFigures | null> {
-  const files: string[] = [];
-  try {
-    for (const { name } of Deno.readDirSync(CORPUS)) if (name.endsWith(".anthropic.jsonl")) files.push(name);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
-  const counter = await loadCounter("o200k_base");
+  if (!hasCorpus()) return null;
+  const { count } = await loadCounter("o200k_base");
+  const { factor, media, window, maxOutput } = modelFacts("claude-opus-4-6");
+  const measures = measuresOf({ model: { ...scripted({ script: () => ({ text: "" }) }), media } });
   let [checks, cheap, under, falsely] = [0, 0, 0, 0];
   const errors: number[] = [];
-  for (const name of files) {
-    const lines = (await Deno.readTextFile(new URL(name, CORPUS))).split("\n").filter((line) => line !== "");
-    const items: { readonly bound: number; readonly exact: number; readonly results: number }[] = [];
-    const shown: MeterItems = {
-      get length() {
-        return items.length;
-      },
-      boundFrom: (from) => items.slice(from).reduce((sum, item) => sum + item.bound, 0),
-      exact: (from, to) => Promise.resolve(items.slice(from, to).reduce((sum, item) => sum + item.exact, 0)),
-    };
-    const bill = (): number =>
-      items.reduce((sum, item) => sum + BILL.factor * item.exact + BILL.pair * item.results, FIXED);
-    const meter = new ContextMeter({ factor: 1.11, fixed: FIXED });
-    for (const line of lines) {
-      const message: Message = JSON.parse(line);
-      const { text, results } = read(message);
-      if (message.role === "assistant") {
-        // The request behind this answer is billed first; then the answer comes to it.
-        const input = bill();
-        const estimate = await meter.estimate(shown);
-        if (items.length > 2) errors.push(Math.abs(estimate - input) / input);
-        items.push({ bound: counter.bound(text), exact: counter.count(text), results });
-        meter.anchor({ inputTokens: input, outputTokens: bill() - input }, items.length);
-        continue;
+  for (const { messages, format, raw } of readCorpus()) {
+    if (format !== "anthropic" || raw) continue;
+    const context = await Context.create([], { view: null, ...measures });
+    const meter = new ContextMeter({ factor, fixed: FIXED.guessed });
+    const calls = new Map<string, string>();
+    let bill = FIXED.billed;
+    for (const { role, content } of messages) {
+      const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content as Block[];
+      // The request behind an answer is billed first; then the answer comes to it.
+      const input = bill;
+      if (role === "assistant" && meter.state.anchor !== null) {
+        errors.push(Math.abs(await meter.estimate(context) - input) / input);
       }
-      const pairs = results * 90 / 1.11;
-      items.push({ bound: counter.bound(text) + pairs, exact: counter.count(text) + pairs, results });
-      if (results === 0) continue;
-      checks++;
-      const { tier, tokens } = await meter.read(shown, THRESHOLD);
-      if (tier !== "exact") cheap++;
-      const isUnder = tier === "exact" ? tokens <= THRESHOLD : tier === "bound";
-      if (isUnder) under++;
-      if (isUnder && tier === "exact") falsely++;
+      for (const { entry, texts, plain } of entriesOf({ role, blocks }, { from: context.length, calls })) {
+        await context.append(entry);
+        bill += BILL.text * plain + (entry.kind === "result" ? BILL.pair : 0);
+        for (const text of texts) bill += BILL.factor * count(text);
+        if (entry.kind !== "result") continue;
+        checks++;
+        const { tier, tokens } = await meter.read(context, THRESHOLD);
+        if (tier !== "exact") cheap++;
+        if (tier === "anchor" || tokens > THRESHOLD) continue;
+        under++;
+        if (tier === "exact") falsely++;
+      }
+      const usage = { inputTokens: Math.ceil(input), outputTokens: Math.ceil(bill - input) };
+      const limits = { bound: context.boundFrom(0), window, maxOutput };
+      if (role === "assistant" && isPlausible(usage, limits)) meter.anchor(usage, context.length);
     }
   }
   errors.sort((a, b) => a - b);

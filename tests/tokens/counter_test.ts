@@ -14,7 +14,7 @@ const MANY = { numRuns: 1000 };
 /** Runs of one class of characters. The oracle needs the cube of a run's bytes, so no run has more than 200. */
 function run(...units: string[]): fc.Arbitrary<string> {
   const unit = fc.constantFrom(...units);
-  const longest = Math.floor(200 / Math.max(...units.map(utf8Length)));
+  const longest = Math.floor(200 / Math.max(...units.map((unit) => utf8Length(unit))));
   return fc.oneof(
     { weight: 12, arbitrary: fc.string({ unit, minLength: 1, maxLength: 8, size: "max" }) },
     { weight: 1, arbitrary: fc.string({ unit, minLength: 1, maxLength: longest, size: "max" }) },
@@ -80,6 +80,11 @@ Deno.test("readVocabulary() refuses rank data of another shape", () => {
   for (const data of ["", "IQ== 0\nIg== 1\n", "! 1 IQ==", "! 0 IQ==\n! 9 Ig=="]) {
     assert.throws(() => readVocabulary(data), TypeError);
   }
+});
+
+Deno.test("bound() is of the whole text, whatever it is called with beside it", async () => {
+  const { bound } = await loadCounter();
+  assert.deepEqual(["naïve", "中", "\ud800"].map(bound), [6, 3, 3]);
 });
 
 Deno.test("utf8Length() is the length that TextEncoder writes", () => {

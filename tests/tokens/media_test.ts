@@ -104,6 +104,17 @@ Deno.test("fileTokens() uses each family's formula", () => {
   equal(fileTokens({ mediaType: "image/png", data: png(4_000, 3_000) }, "anthropic"), 4_800);
 });
 
+Deno.test("fileTokens() does not take a file for free because its header says that it has no pixels", () => {
+  for (const family of ["openai-tiles", "openai-patches", "anthropic"] as const) {
+    const unknown = fileTokens({ mediaType: "image/png", data: "AAAA" }, family);
+    for (const data of [png(0, 0), png(0, 900), gif(900, 0), jpeg(0, 0)]) {
+      equal(fileTokens({ mediaType: "image/png", data }, family), unknown, family);
+    }
+    ok(fileTokens({ mediaType: "image/png", data: png(0xffffffff, 0xffffffff) }, family) < 20_000);
+    ok(fileTokens({ mediaType: "image/png", data: png(0xffffffff, 1) }, family) < 20_000);
+  }
+});
+
 Deno.test("fileTokens() has a flat price for a size that cannot be read, however long the base64 is", () => {
   for (const family of ["openai-tiles", "openai-patches", "anthropic", "gemini", "unknown"] as const) {
     const tokens = fileTokens({ mediaType: "image/png", data: "iVBORw0KGgo".repeat(200_000) }, family);

@@ -51,6 +51,41 @@ Deno.test.each(
   assert.deepEqual(meter.state.anchor, { tokens: 707, covered: 3 });
 });
 
+Deno.test.each([[NaN], [0], [-1], [Infinity]])("ContextMeter refuses a factor of %d", (factor) => {
+  assert.throws(() => new ContextMeter({ factor, fixed: 0 }), RangeError);
+});
+
+Deno.test("ContextMeter does not go on from a state whose factor is none", () => {
+  for (const factor of [NaN, 0, -1, null, undefined, "2"]) {
+    const state = { anchor: { tokens: 900, covered: 2 }, factor: factor as number };
+    assert.deepEqual(new ContextMeter({ factor: 1.5, fixed: 0, state }).state, { anchor: null, factor: 1.5 });
+  }
+});
+
+Deno.test("ContextMeter.anchor() holds request and answer together against the window", () => {
+  const meter = new ContextMeter({ factor: 1, fixed: 0, window: 1_000 });
+  meter.anchor({ inputTokens: 700, outputTokens: 301 }, 3);
+  assert.equal(meter.state.anchor, null);
+  meter.anchor({ inputTokens: 700, outputTokens: 300 }, 3);
+  assert.deepEqual(meter.state.anchor, { tokens: 1_000, covered: 3 });
+});
+
+Deno.test("ContextMeter.learn() brings back no bill that went while it counted", async () => {
+  const meter = new ContextMeter({ factor: 1, fixed: 0 });
+  meter.anchor({ inputTokens: 2_000, outputTokens: 0 }, 1);
+  const items = itemsOf(1_000);
+  const compacting: MeterItems = {
+    length: 1,
+    boundFrom: () => 0,
+    exact(from, to) {
+      meter.invalidate();
+      return items.exact(from, to);
+    },
+  };
+  await meter.learn(compacting);
+  assert.deepEqual(meter.state, { anchor: null, factor: 2 });
+});
+
 Deno.test.each([[-5], [NaN], [undefined]])(
   "ContextMeter.anchor() takes a bill whose output is %d as one without",
   (outputTokens) => {

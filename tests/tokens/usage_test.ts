@@ -66,3 +66,11 @@ Deno.test("mergeUsage() lets the last number of each field win: a stream repeats
   deepEqual(mergeUsage({ a: { b: 1, c: 2 } }, { a: { b: 3 } }), { a: { b: 3, c: 2 } });
   deepEqual(mergeUsage(end, null), end);
 });
+
+Deno.test("mergeUsage() takes what is nested without end, and what is called like a prototype", () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`);
+  deepEqual(mergeUsage({ input_tokens: 3 }, deep), { input_tokens: 3, a: {} });
+  const merged = mergeUsage({}, JSON.parse('{"__proto__":{"input_tokens":9},"output_tokens":1}'));
+  equal(anthropicUsage(merged), undefined);
+  equal(({} as { input_tokens?: number }).input_tokens, undefined);
+});
