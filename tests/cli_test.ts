@@ -292,8 +292,10 @@ testInFolder(
       "outcome",
       "reason",
       "repairs",
+      "signed",
       "tokens",
       "trims",
+      "violations",
     ]);
     equal(document.outcome, "nothing");
     const deferred = await run(["compact", "--budget=500", "--policy=backward", "--lookback=0", file]);

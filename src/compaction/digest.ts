@@ -131,7 +131,9 @@ export function digestOf(text: string): string {
   const first = clip(lines[0] ?? "", 90);
   const last = lines.length > 1 ? ` … ${clip(lines.at(-1) ?? "", 90)}` : "";
   const counts = found.length > 0 ? `; ${found.join(", ")}` : "";
-  return `${first}${last} (${lines.length} lines, ${text.length} characters${counts})`;
+  return `${first}${last} (${lines.length} line${
+    lines.length === 1 ? "" : "s"
+  }, ${text.length} characters${counts})`;
 }
 
 /** The first sentence of an answer. */

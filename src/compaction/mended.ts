@@ -23,6 +23,8 @@ export interface Mended {
   cutInInput(cut: number): number;
   /** A message of `made` that no cut parts from what is left of a message of the input; null where nothing is. */
   placeOf(at: number): number | null;
+  /** The first message of the input that a message of `made` was made of. */
+  sourceOf(message: number): number;
   /** The call of the input that a call of `made` is; both count calls. */
   callInInput(call: number): number;
   /** Where a result of `made` stands in the input, and its id there. */
@@ -45,6 +47,7 @@ export function asItCame(input: Reading): Mended {
     hasMoreCuts: false,
     cutInInput: (cut) => cut,
     placeOf: (at) => at,
+    sourceOf: (message) => message,
     callInInput: (call) => call,
     resultInInput: (record) => ({
       at: records[record]?.message ?? 0,
@@ -74,6 +77,7 @@ export function mendFirst(input: Reading): Mended {
     repairs,
     hasMoreCuts,
     callInInput,
+    sourceOf: (message) => sources[message]?.from ?? message,
     cutInInput(cut) {
       const found = inInput.get(cut);
       if (found === undefined) throw new RangeError(`Cannot place the cut at ${cut}: wanted a legal one`);

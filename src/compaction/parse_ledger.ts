@@ -6,13 +6,15 @@
  */
 import type { CallStatus } from "../ports.ts";
 import { shortHash } from "./digest.ts";
-import { LEDGER_HEADER, type LedgerLine, type RangeCalls } from "./ledger.ts";
+import { LEDGER_HEADER, type LedgerLine, type RangeCalls, type Run } from "./ledger.ts";
 
 /** A ledger that was read back. */
 export interface ParsedLedger {
   readonly lines: readonly LedgerLine[];
   /** What a model or a caller wrote behind the ledger; empty where there is none. */
   readonly prose: string;
+  /** Numbers of the messages that followed when it was written; empty where it does not say. */
+  readonly below: readonly Run[];
 }
 
 const STATUSES: readonly string[] = ["ok", "error", "aborted"] satisfies readonly CallStatus[];
@@ -75,16 +77,31 @@ function parseRange(seq: number, to: number, text: string): LedgerLine | null {
 }
 
 function parseLine(line: string): LedgerLine | null {
-  const range = line.match(/^e(\d+)\.\.e(\d+) (.*)$/s);
-  if (range !== null) return parseRange(Number(range[1]), Number(range[2]), range[3] ?? "");
-  const said = line.match(/^e(\d+) (user|answer): (.*)$/s);
+  const range = line.match(/^e(\d{1,15})(?:\.\.e(\d{1,15}))? (\d+ calls?(?:: |; |$).*)$/s);
+  if (range !== null) {
+    const [, from, to = from, text = ""] = range;
+    return parseRange(Number(from), Number(to), text);
+  }
+  const said = line.match(/^e(\d{1,15}) (user|answer): (.*)$/s);
   if (said !== null) {
     const text = parseJson(said[3] ?? "");
     if (typeof text !== "string") return null;
     return { kind: said[2] === "user" ? "user" : "answer", seq: Number(said[1]), text };
   }
-  const pair = line.match(/^(e(\d+)(?:\.\d+)?) (.*)$/s);
+  const pair = line.match(/^(e(\d{1,15})(?:\.\d{1,15})?) (.*)$/s);
   return pair === null ? null : parsePair(Number(pair[2]), pair[1] ?? "", pair[3] ?? "");
+}
+
+/** `e3..e5, e42..` */
+function parseBelow(text: string): readonly Run[] | null {
+  const runs = text.split(", ").map((item): Run | null => {
+    const [whole, from, range, to] = item.match(/^e(\d{1,15})(\.\.(?:e(\d{1,15}))?)?$/) ?? [];
+    if (whole === undefined) return null;
+    const end = range === undefined ? from : to;
+    return { from: Number(from), to: end === undefined ? Infinity : Number(end) };
+  });
+  const whole = runs.filter((run) => run !== null);
+  return whole.length === runs.length ? whole : null;
 }
 
 /**
@@ -99,8 +116,11 @@ export function parseLedger(text: string): ParsedLedger | null {
   if (end === null || end.index === undefined) return null;
   const body = text.slice(LEDGER_HEADER.length + 1, LEDGER_HEADER.length + end.index);
   if (shortHash(body) !== end[1]) return null;
-  const lines = body === "" ? [] : body.split("\n").map(parseLine);
+  const found = body === "" ? [] : body.split("\n");
+  const last = found.at(-1)?.match(/^below: (.*)$/s)?.[1];
+  const below = last === undefined ? [] : parseBelow(last);
+  const lines = (last === undefined ? found : found.slice(0, -1)).map(parseLine);
   const whole = lines.filter((line) => line !== null);
-  if (whole.length !== lines.length) return null;
-  return { lines: whole, prose: text.slice(LEDGER_HEADER.length + end.index + end[0].length) };
+  if (whole.length !== lines.length || below === null) return null;
+  return { lines: whole, below, prose: text.slice(LEDGER_HEADER.length + end.index + end[0].length) };
 }

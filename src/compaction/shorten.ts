@@ -19,11 +19,16 @@ export function tailOf(text: string, length: number): string {
   return text.slice(start > 0 && code >= 0xdc00 && code <= 0xdfff ? start + 1 : start);
 }
 
+/** Where the whole of something is: an entry of the log, or what the caller says. */
+function place(ref: string): string {
+  return /^e\d+(\.\d+)?$/.test(ref) ? `entry ${ref}` : ref;
+}
+
 /**
  * Shows the head and the tail of a text with a count of what is left out between them.
  *
  * @param text The text.
- * @param options Characters to keep of both ends together, and what to call the original.
+ * @param options Characters to keep of both ends together, and where the original is: an entry (`e41.0`), or words.
  */
 export function headAndTail(
   text: string,
@@ -34,7 +39,7 @@ export function headAndTail(
   const left = text.length - head.length - tail.length;
   if (left <= 0) return text;
   return `${head}\n[${left} of ${text.length} characters are left out here; ` +
-    `the whole result is entry ${ref}]\n${tail}`;
+    `the whole result is ${place(ref)}]\n${tail}`;
 }
 
 /** Text of an output that is to be shortened, with a note in the place of each file. */
@@ -43,7 +48,7 @@ function textToShorten(output: ToolOutput, ref: string): string {
   return output.value.map((part) =>
     part.type === "text"
       ? part.text
-      : `[file ${part.mediaType} is left out here; the whole result is entry ${ref}]`
+      : `[file ${part.mediaType} is left out here; the whole result is ${place(ref)}]`
   ).join("\n");
 }
 
@@ -69,7 +74,8 @@ function withText(output: ToolOutput, text: string): ToolOutput {
  * can be rendered again at any time.
  *
  * @param output The whole output.
- * @param options The most tokens (as `measureOutput` counts them), how to count, and the reference of the original.
+ * @param options The most tokens (as `measureOutput` counts them), how to count, and where the original is: an
+ *   entry (`e41.0`), or words.
  * @returns The output itself where it fits. The note of what is left out takes about 40 tokens, and stays.
  */
 export function shortenOutput(

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import type { Piece } from "../formats/format.ts";
+import { isObject, type Piece } from "../formats/format.ts";
 import type { Reading } from "../formats/read.ts";
 import type { CallStatus } from "../ports.ts";
 import { clip, digestOf, firstSentence, LONG, renderArgs } from "./digest.ts";
 import type { LedgerLine } from "./ledger.ts";
-import { type ParsedLedger, parseLedger } from "./parse_ledger.ts";
+import { isSystem, ledgerOf, type Numbered } from "./wire_numbers.ts";
 
 /** One removed pair. */
 export interface LedgerPair {
@@ -24,53 +24,77 @@ export interface LedgerPair {
   readonly callId: string | null;
   /** Index of the call's message in the input. */
   readonly at: number;
+  /** What the ledger calls it, unless it has only counted it: the number of its message, and the call in that. */
+  readonly ref: string;
 }
 
-/** Whether a message is one of the system: a cut leaves these where they can be seen. */
-export function isSystem(message: readonly Piece[] | undefined): boolean {
-  return message?.every((piece) => piece.kind === "system") === true;
-}
-
-/** The ledger that a message is, null where it is none. */
-function ledgerIn(message: readonly Piece[] | undefined): ParsedLedger | null {
-  const [piece] = message ?? [];
-  return piece?.kind === "summary" ? parseLedger(piece.text) : null;
+/** Whether a message is nothing but a ledger: what it records goes into the next one, wherever it stands. */
+export function isLedgerAt(reading: Reading, at: number): boolean {
+  const message = reading.pieces[at] ?? [];
+  return message.length > 0 && message.every((piece) => ledgerOf(piece, reading) !== null);
 }
 
 /** The first message that is still raw: those of the system, and what an earlier compaction wrote, lie before it. */
-export function rawFrom({ pieces }: Reading): number {
+export function rawFrom(reading: Reading): number {
+  const { pieces } = reading;
   let from = 0;
   while (from < pieces.length && isSystem(pieces[from])) from++;
-  return ledgerIn(pieces[from]) === null ? from : from + 1;
+  while (from < pieces.length && isLedgerAt(reading, from)) from++;
+  return from;
 }
 
-/** Ledgers of earlier compactions that a new one takes over: in front, and wherever others put one in front. */
-export function earlierLedgers(reading: Reading, removed: ReadonlySet<number>): readonly ParsedLedger[] {
-  const from = rawFrom(reading);
-  return reading.pieces.flatMap((message, at) => at < from || removed.has(at) ? ledgerIn(message) ?? [] : []);
+/** What a result says. One that is a JSON object with the output as its only field says that. */
+function saidBy(piece: Piece, format: string): string {
+  if (format !== "gemini" || !piece.text.startsWith("{")) return piece.text;
+  let found: unknown;
+  try {
+    found = JSON.parse(piece.text);
+  } catch {
+    return piece.text;
+  }
+  return plain(isObject(found) && Object.keys(found).length === 1 ? Object.values(found)[0] : found, 0);
 }
 
-function outcomeOf(result: Piece | undefined): { readonly status: CallStatus; readonly text: string } {
+/** A JSON value to be read, without the quotes that a ledger would have to escape again. */
+function plain(value: unknown, depth: number): string {
+  if (typeof value === "string") return value;
+  if (depth > 8 || typeof value !== "object" || value === null) return JSON.stringify(value) ?? "";
+  const inner = Array.isArray(value)
+    ? value.map((item) => plain(item, depth + 1))
+    : Object.entries(value).map(([key, item]) => `${key}: ${plain(item, depth + 1)}`);
+  return depth === 0
+    ? inner.join("\n")
+    : Array.isArray(value)
+    ? `[${inner.join(", ")}]`
+    : `{${inner.join(", ")}}`;
+}
+
+function outcomeOf(
+  result: Piece | undefined,
+  format: string,
+): { readonly status: CallStatus; readonly text: string } {
   if (result === undefined) return { status: "aborted", text: "no result" };
-  return { status: result.isError === true ? "error" : "ok", text: result.text };
+  return { status: result.isError === true ? "error" : "ok", text: saidBy(result, format) };
 }
 
 /**
  * Writes the lines of removed messages, and the same pairs for the answer.
  *
  * @param reading The transcript that they leave.
- * @param options The removed messages, and how far the entries of an earlier ledger count.
+ * @param options The removed messages, and the numbers of all.
  * @returns Lines in log order, pairs in the order of their calls, and the reference of each by its call.
  */
 export function linesOf(
   reading: Reading,
-  { removed, base }: { readonly removed: ReadonlySet<number>; readonly base: number },
+  { removed, numbers }: { readonly removed: ReadonlySet<number>; readonly numbers: Numbered["numbers"] },
 ): {
   readonly lines: readonly LedgerLine[];
   readonly pairs: readonly LedgerPair[];
   readonly refs: ReadonlyMap<number, string>;
 } {
-  const { transcript, pieces } = reading;
+  const { transcript, pieces, format } = reading;
+  const numberOf = (message: number): number => numbers[message] ?? message;
+  const early = new Map([...reading.early].map(([result, call]) => [call, result]));
   const flat = pieces.flat();
   const lines: LedgerLine[] = [];
   const pairs: LedgerPair[] = [];
@@ -84,10 +108,10 @@ export function linesOf(
     }
     const place = calls.get(call.message) ?? 0;
     calls.set(call.message, place + 1);
-    const seq = base + call.message;
+    const seq = numberOf(call.message);
     const ref = `e${seq}.${place}`;
     refs.set(index, ref);
-    const { status, text } = outcomeOf(pair.result === null ? undefined : flat[pair.result]);
+    const { status, text } = outcomeOf(flat[pair.result ?? early.get(pair.call) ?? -1], format.name);
     const line = {
       tool: piece.name || "(unnamed)",
       args: renderArgs({ input: piece.input ?? {} }, []),
@@ -103,13 +127,23 @@ export function linesOf(
       digest: line.digest,
       callId,
       at: call.message,
+      ref,
     });
   }
+  lines.push(
+    ...strayLines(reading, removed).map(({ message, text }): LedgerLine => ({
+      kind: "user",
+      seq: numberOf(message),
+      text,
+    })),
+  );
   for (const [message, found] of pieces.entries()) {
     if (!removed.has(message)) continue;
-    const seq = base + message;
+    const seq = numberOf(message);
     const textOf = (kind: Piece["kind"]): string =>
-      found.filter((piece) => piece.kind === kind).map((piece) => piece.text || (piece.files ? "[file]" : ""))
+      found.filter((piece) => piece.kind === kind && ledgerOf(piece, reading) === null).map((piece) =>
+        piece.text || (piece.files ? "[file]" : "")
+      )
         .join("\n").trim();
     const said = textOf("user");
     if (said !== "") lines.push({ kind: "user", seq, text: clip(said, LONG) });
@@ -118,4 +152,28 @@ export function linesOf(
     if (isAnswer) lines.push({ kind: "answer", seq, text: firstSentence(answered) });
   }
   return { lines: lines.sort((a, b) => a.seq - b.seq), pairs, refs };
+}
+
+/** What is left of results that answer no call; one that only repeats another says nothing. */
+function strayLines(
+  { transcript, pieces, early }: Reading,
+  removed: ReadonlySet<number>,
+): readonly { readonly message: number; readonly text: string }[] {
+  const first = new Map<string, string>();
+  const strays: { message: number; text: string }[] = [];
+  for (const [record, piece] of pieces.flat().entries()) {
+    const message = transcript.records[record]?.message ?? -1;
+    if (piece.kind !== "tool_result" || piece.approval === true || early.has(record)) continue;
+    const name = piece.callId || piece.name || "";
+    const isPaired = transcript.pairOfResult(record) !== null;
+    const known = first.get(name);
+    if (isPaired || known === undefined) first.set(name, piece.text);
+    if (isPaired || !removed.has(message) || known === piece.text) continue;
+    const what = known === undefined
+      ? `a result without its call${name ? ` (${name})` : ""}`
+      : `a second result of ${name || "a call"}`;
+    const said = digestOf(piece.text) || (piece.files ? "[file]" : "");
+    strays.push({ message, text: `[selvage: ${what}] ${said}`.trimEnd() });
+  }
+  return strays;
 }

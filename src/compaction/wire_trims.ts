@@ -7,6 +7,7 @@ import type { TrimPlan } from "../core/cut.ts";
 import { draftOf, type JsonObject, settleDrafts } from "../formats/format.ts";
 import type { Mended } from "./mended.ts";
 import { shortenOutput } from "./shorten.ts";
+import type { Numbered } from "./wire_numbers.ts";
 
 /** A result that is shown shortened. */
 export interface Trimmed {
@@ -24,12 +25,12 @@ export interface Trimmed {
  * Shortens planned results in their messages.
  *
  * @param mended The transcript that is compacted.
- * @param plan What was planned, by records and messages of `mended.made`.
+ * @param options What was planned, by records and messages of `mended.made`; the numbers of the input's messages.
  * @returns All its messages, and what was shortened by messages of the input.
  */
 export function applyTrims(
   { made, resultInInput }: Mended,
-  plan: readonly TrimPlan[],
+  { plan, numbers }: { readonly plan: readonly TrimPlan[]; readonly numbers: Numbered["numbers"] },
 ): { readonly messages: readonly JsonObject[]; readonly trims: readonly Trimmed[] } {
   const messages = [...made.messages];
   const flat = made.pieces.flat();
@@ -52,7 +53,7 @@ export function applyTrims(
     const shown = shortenOutput({ type: "text", value: piece.text }, {
       tokens: limit,
       measure: made.measure,
-      ref: piece.callId || `message ${at}`,
+      ref: `message ${numbers[at] ?? at} of what was compacted`,
     });
     const text = shown.type === "text" ? shown.value : "";
     messages[message] = made.format.withText(found, piece.part, text);

@@ -87,7 +87,9 @@ function readLedger(body: string): { inRanges: number; inLines: number[]; archiv
   const inLines: number[] = [];
   let archive = false;
   for (const line of body.split("\n")) {
-    if (/^e\d+\.\.e\d+ /.test(line)) inRanges += Number(line.match(/\brun_check (\d+) ok\b/)?.[1] ?? 0);
+    if (/^e\d+(?:\.\.e\d+)? \d+ calls?\b/.test(line)) {
+      inRanges += Number(line.match(/\brun_check (\d+) ok\b/)?.[1] ?? 0);
+    }
     const unit = line.match(/^e\d+\.\d+ run_check (\{.*?\}) -> ok\b/)?.[1];
     if (unit !== undefined) inLines.push(Number(unit.match(/\d+/)?.[0] ?? NaN));
     if (/^e\d+\.\d+ read_file \{"path":"archive\//.test(line)) archive = true;

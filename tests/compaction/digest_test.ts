@@ -117,7 +117,7 @@ Deno.test("digestOf() says all of a short text, and of a long one the ends and t
     digestOf(`first line\n\n${filler}\nlast line\n`),
     "first line … last line (3 lines, 423 characters)",
   );
-  assert.equal(digestOf(filler), `${clip(filler, 90)} (1 lines, 400 characters)`);
+  assert.equal(digestOf(filler), `${clip(filler, 90)} (1 line, 400 characters)`);
   assert.equal(digestOf("\n".repeat(300)), " (0 lines, 300 characters)");
 });
 

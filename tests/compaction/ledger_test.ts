@@ -10,6 +10,7 @@ import {
   renderLedger,
 } from "../../src/compaction/ledger.ts";
 import { shortHash } from "../../src/compaction/digest.ts";
+import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import { loadMeasure } from "../../src/loop/measures.ts";
 import type { CallStatus, Entry } from "../../src/ports.ts";
 import { measureText } from "../../src/tokens/measure.ts";
@@ -182,6 +183,49 @@ Deno.test("fitLedger() counts tools whose names an object already knows", () => 
   const kept = JSON.parse(JSON.stringify(fitLedger(lines, { tokens: 0, measure })));
   assert.equal(pairsIn(kept), 6);
   assert.equal(pairsIn(fitLedger([...kept, ...lines], { tokens: 0, measure })), 12);
+});
+
+Deno.test("fitLedger() keeps the task longest, then the latest lines, and the task in part before it goes", () => {
+  const lines: LedgerLine[] = [
+    { kind: "user", seq: 0, text: `The task. ${prose(300)}` },
+    ...[1, 2, 3, 4].map((seq): LedgerLine => ({ kind: "user", seq, text: `${seq} ${prose(100)}` })),
+    pair(5),
+    { kind: "answer", seq: 6, text: "Done." },
+  ];
+  const seqs = (tokens: number): readonly number[] =>
+    fitLedger(lines, { tokens, measure }).filter(({ kind }) => kind !== "range").map(({ seq }) => seq);
+  assert.deepEqual([size(lines) - 1, 270, 200, 130, 90].map(seqs), [
+    [0, 2, 3, 4, 5, 6],
+    [0, 4, 5, 6],
+    [0, 6],
+    [0],
+    [],
+  ]);
+  const [range, task] = renderLedger(fitLedger(lines, { tokens: 130, measure })).split("\n").slice(1);
+  assert.equal(range, "e1..e6 1 call: read 1 ok; 4 user messages; 1 answer");
+  assert.match(task ?? "", /^e0 user: "The task\. .* \(\d+ characters, #[0-9a-f]{8}\)"$/);
+});
+
+Deno.test("renderLedger() names one message by one number, and the numbers of what is below", () => {
+  const range: LedgerLine = { kind: "range", seq: 1, to: 1, calls: {}, users: 1, answers: 0 };
+  const calls: LedgerLine = { ...range, seq: 4, to: 6, calls: { read: { ok: 1 } }, users: 0 };
+  const below = [{ from: 3, to: 3 }, { from: 7, to: 8 }, { from: 12, to: Infinity }];
+  const text = renderLedger([range, calls, pair(12, "1")], below);
+  assert.deepEqual(text.split("\n").slice(1, -1), [
+    "e1 0 calls; 1 user message",
+    "e4..e6 1 call: read 1 ok",
+    `e12.0 1 {"path":"file 12"} -> ok: ${JSON.stringify(prose(60))}`,
+    "below: e3, e7..e8, e12..",
+  ]);
+  assert.deepEqual(parseLedger(text), { lines: [range, calls, pair(12, "1")], below, prose: "" });
+  for (const other of ["e3, e7...", "e3,e7..", "e3, x", "", `e${"9".repeat(16)}..`]) {
+    const body = `below: ${other}`;
+    assert.equal(
+      parseLedger(`${LEDGER_HEADER}\n${body}\n[end of ledger; check ${shortHash(body)}]`),
+      null,
+      other,
+    );
+  }
 });
 
 const anyLine: fc.Arbitrary<LedgerLine> = fc.oneof(

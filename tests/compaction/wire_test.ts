@@ -236,7 +236,7 @@ Deno.test("compactTranscript() puts an empty ledger in front of a tail that may 
   const options = { format: "anthropic", isSummary: isLedger } as const;
   const done = compactTranscript(readTranscript(messages, options), { budget: 200, summaryReserve: 60 });
   deepEqual([done.outcome, done.cut?.at], ["compacted", 2]);
-  equal(done.messages[0]?.["content"], renderLedger([]));
+  equal(done.messages[0]?.["content"], renderLedger([], [{ from: 2, to: Infinity }]));
   deepEqual(done.messages.slice(1), messages.slice(2));
   const again = compactTranscript(readTranscript(done.messages, options), {
     budget: 200,
@@ -246,7 +246,7 @@ Deno.test("compactTranscript() puts an empty ledger in front of a tail that may 
 });
 
 Deno.test("compactTranscript() keeps the caller's summary where no message that leaves has a line", () => {
-  const lost = Array.from({ length: 6 }, (_, n) => result(`lost${n}`, words(40)));
+  const lost = Array.from({ length: 6 }, (_, n) => user(n === 0 ? "" : " ".repeat(40 * n)));
   const done = compact([...lost, user(words(100)), said(words(100))], {
     budget: 320,
     summaryReserve: 60,
@@ -254,7 +254,10 @@ Deno.test("compactTranscript() keeps the caller's summary where no message that 
     repair: false,
   });
   deepEqual([done.outcome, done.cut?.at], ["compacted", 6]);
-  equal(done.messages[0]?.["content"], `${renderLedger([])}\n\nNothing was said.`);
+  equal(
+    done.messages[0]?.["content"],
+    `${renderLedger([], [{ from: 6, to: Infinity }])}\n\nNothing was said.`,
+  );
 });
 
 Deno.test("compactTranscript() writes no line for an empty text, and one for a file", () => {

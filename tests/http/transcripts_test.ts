@@ -294,14 +294,24 @@ Deno.test("POST /v1/compact answers all that was promised, and the ledger names 
     "outcome",
     "reason",
     "repairs",
+    "signed",
     "tokens",
     "trims",
+    "violations",
   ]);
   equal(done.outcome, "compacted");
   deepEqual(Object.keys(done.cut).sort(), ["at", "distance", "lookbackUsed", "method"]);
   equal(done.tokens.budget, 2_000);
   ok(done.tokens.after < done.tokens.before && done.tokens.after <= 2_300);
-  deepEqual(Object.keys(done.ledger[0]).sort(), ["arguments", "at", "callId", "digest", "outcome", "tool"]);
+  deepEqual(Object.keys(done.ledger[0]).sort(), [
+    "arguments",
+    "at",
+    "callId",
+    "digest",
+    "outcome",
+    "ref",
+    "tool",
+  ]);
   deepEqual(done.messages[0], messages[0], "the system message stays in front");
   match(done.messages[1].content, /^\[selvage ledger/);
   deepEqual(done.messages.slice(2), messages.slice(done.cut.at));
@@ -1214,4 +1224,39 @@ Deno.test("README shows what POST /v1/check really answers", async () => {
   const curl = readme.match(/^ {4}curl http:\/\/127\.0\.0\.1:8000\/v1\/check -d '(.*)'\n\n {4}(.*)$/m);
   ok(curl !== null, "the README has the example");
   equal((await send("check", curl[1])).text, curl[2]);
+});
+
+Deno.test("POST /v1/compact says what it had to do, and what it leaves behind", async () => {
+  const step = (n: number): readonly Json[] => [
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: `Step ${n}.`, signature: `s${n}` },
+        { type: "tool_use", id: `t${n}`, name: "run", input: {} },
+      ],
+    },
+    {
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: `t${n}`, content: `${n} word `.repeat(60) }],
+    },
+  ];
+  const messages = [user("Go."), ...Array.from({ length: 12 }, (_, n) => step(n)).flat()];
+  const { legalCuts } = await post("check", { messages });
+  const done = await post("compact", { messages, budget: 1_500 });
+  deepEqual([done.outcome, done.reason, done.violations], ["compacted", "inside_signed_reasoning", []]);
+  ok(!legalCuts.includes(done.cut.at) && done.signed.length > 0 && done.signed[0] >= done.cut.at);
+  const asked = await post("compact", { messages, budget: 1_500, thinking: "ignore" });
+  deepEqual([asked.outcome, asked.reason, asked.signed.length > 0], ["compacted", null, true]);
+  const broken = await post("compact", {
+    messages: [...messages, user("On.")].toSpliced(-2, 1),
+    budget: 90_000,
+    repair: false,
+  });
+  deepEqual(broken.violations.map(({ code }: Json) => code), ["missing_result"]);
+  const small = await post("compact", { messages: [...messages, user("On.")], budget: 20 });
+  deepEqual([small.outcome, small.reason, small.tokens.after], [
+    "refused",
+    "budget_too_small",
+    small.tokens.before,
+  ]);
 });

@@ -115,7 +115,8 @@ export function accountOf(request: ModelRequest): Account {
       const [, from, ref, to] = line.match(/^e(\d+)(?:(\.\d+)|\.\.e(\d+))? /) ?? [];
       assert.ok(from !== undefined, `a line of the ledger has no reference: ${line}`);
       if (ref !== undefined) lines.push(`e${from}${ref}`);
-      if (to !== undefined) inRanges += Number(line.match(/^\S+ (\d+) calls?\b/)?.[1]);
+      // A range of one entry has its number alone.
+      if (ref === undefined) inRanges += Number(line.match(/^\S+ (\d+) calls?(?:: |; |$)/)?.[1] ?? 0);
       last = Math.max(last, Number(to ?? from));
     }
   }

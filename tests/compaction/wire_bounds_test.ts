@@ -1,0 +1,315 @@
+/** What comes out of a compaction: how large it may be, what it says of itself, and how its messages are numbered. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { pairsIn } from "../../src/compaction/ledger.ts";
+import { parseLedger } from "../../src/compaction/parse_ledger.ts";
+import {
+  checkMessages,
+  compactTranscript,
+  type CompactTranscriptOptions,
+  type FormatName,
+  isLedger,
+  type JsonObject,
+  type ReadOptions,
+  readTranscript,
+} from "../../src/transcripts.ts";
+
+type Messages = readonly JsonObject[];
+
+const LOREM = "lorem ipsum dolor sit amet consectetur ".repeat(10);
+
+const system = (content: string): JsonObject => ({ role: "system", content });
+const user = (content: string): JsonObject => ({ role: "user", content });
+const said = (content: string): JsonObject => ({ role: "assistant", content });
+const call = (id: string): JsonObject => ({
+  role: "assistant",
+  content: null,
+  tool_calls: [{ id, type: "function", function: { name: "run", arguments: "{}" } }],
+});
+const result = (id: string, content = "done"): JsonObject => ({ role: "tool", tool_call_id: id, content });
+
+/** Rounds of a call and its result. */
+function rounds(count: number, name = "c", text = LOREM): Messages {
+  return Array.from({ length: count }, (_, n) => [call(`${name}${n}`), result(`${name}${n}`, `${n} ${text}`)])
+    .flat();
+}
+
+function compact(messages: Messages, options: CompactTranscriptOptions, read: ReadOptions = {}) {
+  const format: FormatName = "openai-chat";
+  return compactTranscript(readTranscript(messages, { format, isSummary: isLedger, ...read }), options);
+}
+
+function summaryOf(messages: Messages): string {
+  return messages.map(({ content }) => String(content)).find(isLedger) ?? "";
+}
+
+Deno.test("compactTranscript() answers nothing where all fits, whatever is kept free for a summary", () => {
+  const messages = [user(`a ${LOREM}`), said(LOREM), user(LOREM)];
+  const { before } = compact(messages, { budget: 9_000 }).tokens;
+  for (const summaryReserve of [0, before / 2, before, 9_000]) {
+    for (const budget of [before, before + 1, before * 2]) {
+      equal(compact(messages, { budget, summaryReserve }).outcome, "nothing", `${budget} ${summaryReserve}`);
+    }
+  }
+});
+
+Deno.test("compactTranscript() gives out at most 1.15 of its budget and saves a tenth, or says why not", () => {
+  const texts = Array.from({ length: 12 }, (_, n) => [user(`Question ${n} ${LOREM}`), said(`${n} ${LOREM}`)]);
+  const transcripts = [
+    texts.flat(),
+    [user("Go."), ...rounds(20, "c", "short"), said("Done.")],
+    [user("Go."), ...rounds(6), user("On."), ...rounds(12, "d", "short")],
+  ];
+  const seen = new Set<string>();
+  for (const messages of transcripts) {
+    for (let budget = 5; budget < 2_400; budget = Math.ceil(budget * 1.04)) {
+      const { outcome, reason, tokens, messages: made } = compact(messages, { budget });
+      seen.add(reason ?? outcome);
+      ok(reason?.startsWith("rejected") !== true, `${reason} at ${budget}`);
+      if (outcome === "nothing") ok(tokens.before <= budget * 1.15, `${tokens.before} at ${budget}`);
+      if (outcome !== "compacted") continue;
+      ok(tokens.after <= budget * 1.15, `${tokens.after} at ${budget}`);
+      ok(tokens.after <= tokens.before * 0.9, `${tokens.after} of ${tokens.before} at ${budget}`);
+      equal(compact(made, { budget }).outcome, "nothing");
+    }
+  }
+  ok(["compacted", "nothing", "budget_too_small"].every((found) => seen.has(found)), [...seen].join());
+});
+
+Deno.test("compactTranscript() says that a budget is too small where the summary alone fills it", () => {
+  const messages = [...rounds(8, "c", "short"), user("On.")];
+  const done = compact(messages, { budget: 30 });
+  deepEqual([done.outcome, done.reason], ["refused", "budget_too_small"]);
+  ok((compact(messages, { budget: 30, force: true }).tokens.after ?? 0) > 30 * 1.15, "asked for");
+  const full = compact(messages, { budget: 50, summaryReserve: 80 });
+  deepEqual([full.outcome, full.reason], ["refused", "budget_too_small"], "nothing is pinned");
+});
+
+Deno.test("compactTranscript() makes an earlier summary smaller where it alone is too large for the budget", () => {
+  const once = compact([...rounds(60), user("On.")], { budget: 3_000, summaryReserve: 2_000 });
+  const tail = once.messages.slice(-3);
+  const kept = [...once.messages.slice(0, 1), ...tail];
+  const budget = 400;
+  const twice = compact(kept, { budget });
+  equal(twice.outcome, "compacted", twice.reason ?? "");
+  ok(twice.tokens.after <= budget * 1.15);
+  deepEqual(twice.messages.slice(1), tail);
+  equal(pairsIn(parseLedger(summaryOf(twice.messages))?.lines ?? []), once.ledger.length);
+  equal(compact(twice.messages, { budget }).outcome, "nothing");
+});
+
+Deno.test("compactTranscript() refuses no neighbouring orphans for what only a second run would do", () => {
+  const orphans = Array.from({ length: 10 }, (_, n) => result(`c${n}`, `result ${n}`));
+  for (let budget = 20; budget < 200; budget += 3) {
+    const { reason } = compact([user("x"), ...orphans], { budget });
+    ok(reason?.startsWith("rejected") !== true, `${reason} at ${budget}`);
+  }
+});
+
+Deno.test("compactTranscript() takes over every ledger, wherever it stands, and drops no line", () => {
+  const first = summaryOf(compact([user("Go."), ...rounds(12, "a")], { budget: 600 }).messages);
+  const second = summaryOf(compact([user("Go."), ...rounds(9, "b")], { budget: 600 }).messages);
+  const pairs = (text: string): number => pairsIn(parseLedger(text)?.lines ?? []);
+  const both = pairs(first) + pairs(second);
+  ok(pairs(first) > 4 && pairs(second) > 4);
+  const later = rounds(12, "z");
+  const inputs: readonly Messages[] = [
+    [user(first), user(second), ...later],
+    [user("You are on linux."), user(first), user(second), ...later],
+    [system("Be brief."), user(first), system("On linux."), user(second), ...later],
+    [user(first), ...rounds(2, "y"), user(second), ...later],
+    [{ role: "user", content: [{ type: "text", text: first }, { type: "text", text: second }] }, ...later],
+    [
+      user(first),
+      { role: "user", content: [{ type: "text", text: second }, { type: "text", text: "On." }] },
+      ...later,
+    ],
+  ];
+  for (const [index, messages] of inputs.entries()) {
+    for (const pinned of [[], [0], [0, 1], [1]]) {
+      const isMixed = index === 5 && pinned.includes(1);
+      const done = compact(messages, { budget: 700, pinned: isMixed ? [] : pinned });
+      equal(done.outcome, "compacted", `${index} ${done.reason}`);
+      const texts = done.messages.map(({ content }) => String(content)).filter(isLedger);
+      equal(texts.length, 1, `${index} ${pinned}`);
+      equal(pairs(texts[0] ?? ""), both + done.ledger.length, `${index} ${pinned}`);
+      equal(compact(done.messages, { budget: 700 }).outcome, "nothing");
+    }
+  }
+});
+
+/** The call that a line of a ledger names stands at its number in `log`. */
+function holdsNumbers(text: string, log: Messages): void {
+  for (const line of parseLedger(text)?.lines ?? []) {
+    const found = JSON.stringify(log[line.seq] ?? null);
+    if (line.kind === "pair") {
+      ok(found.includes(JSON.stringify(line.args).slice(1, -1)), `${line.ref}: ${found}`);
+    }
+    if (line.kind === "user") ok(found.includes(line.text.slice(0, 20)), `e${line.seq}: ${found}`);
+  }
+}
+
+Deno.test("compactTranscript() goes on counting in the uncut transcript, over three compactions", () => {
+  const named = (name: string, n: number): Messages => {
+    const id = `${name}${n}`;
+    const made = call(id);
+    const [{ function: run }] = made["tool_calls"] as [{ function: JsonObject }];
+    return [
+      {
+        ...made,
+        tool_calls: [{ id, type: "function", function: { ...run, arguments: `{"path":"${id}"}` } }],
+      },
+      result(id, `${id} ${LOREM}`),
+    ];
+  };
+  const some = (name: string, count: number): Messages =>
+    Array.from({ length: count }, (_, n) => named(name, n)).flat();
+  const lost = named("lost", 0).slice(0, 1);
+  let log: Messages = [
+    system("Be brief."),
+    system("Be kind."),
+    user("The task."),
+    ...lost,
+    user("After a call that is lost."),
+    ...some("a", 8),
+    system("In between."),
+    ...lost,
+    user("After another one that is lost."),
+    ...some("b", 5),
+  ];
+  let shown = log;
+  const pins = [[6], [], []];
+  for (const [round, pinned] of pins.entries()) {
+    const done = compact(shown, { budget: 900, pinned });
+    equal(done.outcome, "compacted");
+    const text = summaryOf(done.messages);
+    holdsNumbers(text, log);
+    for (const { at, ref, callId } of done.ledger) {
+      ok(JSON.stringify(shown[at]).includes(`"id":"${callId}"`), "`at` is a message of the input");
+      const seq = Number(ref.match(/^e(\d+)\.0$/)?.[1]);
+      ok(JSON.stringify(log[seq]).includes(`"id":"${callId}"`), `${ref} is not ${callId}`);
+      if (round === 0) equal(seq, at);
+    }
+    const more = [...some(`c${round}-`, 7), user(`More ${round}`)];
+    shown = [...done.messages, ...more];
+    log = [...log, ...more];
+  }
+  match(summaryOf(shown), /\nbelow: e\d+\.\.\n/);
+});
+
+Deno.test("compactTranscript() moves the numbers of a ledger that others put messages in front of", () => {
+  const once = compact([user("Go."), ...rounds(12)], { budget: 600 });
+  const { at } = once.cut ?? { at: 0 };
+  const grown = [user("Today is Monday."), user("And it rains."), ...once.messages, ...rounds(8, "z")];
+  const twice = compact(grown, { budget: 600 });
+  const log = [
+    user("Today is Monday."),
+    user("And it rains."),
+    user("Go."),
+    ...rounds(12),
+    ...rounds(8, "z"),
+  ];
+  for (const { ref, callId } of twice.ledger) {
+    const seq = Number(ref.match(/^e(\d+)\.0$/)?.[1]);
+    ok(JSON.stringify(log[seq]).includes(`"id":"${callId}"`), `${ref} is not ${callId}`);
+  }
+  equal(twice.ledger[0]?.ref, `e${at + 2}.0`);
+});
+
+Deno.test("compactTranscript() says where the whole of a shortened result is in words that hold there", () => {
+  const messages = [user("Go."), ...rounds(12), call("wide"), result("wide", "word ".repeat(3_000))];
+  const done = compact(messages, { budget: 600 });
+  deepEqual(done.trims.map(({ at }) => at), [messages.length - 1]);
+  match(
+    String(done.messages.at(-1)?.["content"]),
+    new RegExp(`the whole result is message ${messages.length - 1} of what was compacted\\]`),
+  );
+});
+
+Deno.test("compactTranscript() leaves a line for a result without its call that goes with what is cut away", () => {
+  const messages = [
+    user("Go."),
+    result("toolu_04", "It rained."),
+    call("a"),
+    result("a", "first"),
+    result("a", "first"),
+    result("a", "other"),
+    ...rounds(12),
+  ];
+  for (const repair of [true, false]) {
+    const text = summaryOf(compact(messages, { budget: 900, repair }).messages);
+    ok(text.includes('e1 user: "[selvage: a result without its call (toolu_04)] It rained."'), text);
+    ok(text.includes('e5 user: "[selvage: a second result of a] other"') && !text.includes("\ne4 "), text);
+  }
+});
+
+Deno.test("compactTranscript() records the result that stands directly in front of its call", () => {
+  const messages = [user("Go."), result("a", "It rained."), call("a"), ...rounds(12)];
+  const done = compact(messages, { budget: 900 });
+  deepEqual(done.ledger.slice(0, 1).map(({ callId, outcome, digest }) => [callId, outcome, digest]), [
+    ["a", "ok", "It rained."],
+  ]);
+});
+
+Deno.test("compactTranscript() writes what a function of Gemini gave back without escaping it twice", () => {
+  const round = (n: number, response: JsonObject): Messages => [
+    { role: "model", parts: [{ functionCall: { name: "run", args: { n } } }] },
+    { role: "user", parts: [{ functionResponse: { name: "run", response } }] },
+  ];
+  const messages = [
+    { role: "user", parts: [{ text: "Go." }] },
+    ...round(0, { output: 'He said "no".\nTwice.' }),
+    ...round(1, { result: { files: ["a.ts", "b.ts"], size: 2 } }),
+    ...round(2, { code: 1, text: "bad" }),
+    ...Array.from({ length: 10 }, (_, n) => round(3 + n, { output: LOREM })).flat(),
+  ];
+  const done = compact(messages, { budget: 700 }, { format: "gemini" });
+  deepEqual(done.ledger.slice(0, 3).map(({ digest }) => digest), [
+    'He said "no".\nTwice.',
+    "files: [a.ts, b.ts]\nsize: 2",
+    "code: 1\ntext: bad",
+  ]);
+});
+
+Deno.test("compactTranscript() says what is wrong with what came out, also where it was asked to mend nothing", () => {
+  const messages = [user("Go."), ...rounds(12), call("open"), user("Stop.")];
+  deepEqual(compact(messages, { budget: 600 }).violations, []);
+  const { violations, messages: made, outcome } = compact(messages, { budget: 600, repair: false });
+  equal(outcome, "compacted");
+  deepEqual(violations.map(({ code, at }) => [code, at]), [["missing_result", made.length - 2]]);
+  deepEqual(compact(messages, { budget: 90_000, repair: false }).violations.length, 1);
+});
+
+/** A loop of steps with signed reasoning behind one user message. */
+function signedLoop(steps: number): Messages {
+  return Array.from({ length: steps }, (_, n): Messages => [
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: `Step ${n}.`, signature: `s${n}` },
+        { type: "tool_use", id: `t${n}`, name: "run", input: {} },
+      ],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: `t${n}`, content: `${n} ${LOREM}` }] },
+  ]).flat();
+}
+
+Deno.test("compactTranscript() says that it has cut a loop with signed reasoning, and what is signed in the rest", () => {
+  const messages = [user("Go."), ...signedLoop(12)];
+  const read = { format: "anthropic", isSummary: isLedger } as const;
+  const reading = readTranscript(messages, read);
+  const done = compactTranscript(reading, { budget: 700 });
+  const { at } = done.cut ?? { at: 0 };
+  deepEqual([done.outcome, done.reason], ["compacted", "inside_signed_reasoning"]);
+  ok(!reading.transcript.isLegalCut(at), "none where it is asked for");
+  deepEqual(done.signed, messages.flatMap(({ role }, n) => n >= at && role === "assistant" ? [n] : []));
+  ok(done.messages.slice(1).every((message, n) => message === messages[at + n]), "bytes are kept");
+  const asked = compactTranscript(readTranscript(messages, { ...read, thinking: "ignore" }), { budget: 700 });
+  deepEqual([asked.outcome, asked.reason, asked.signed.length > 0], ["compacted", null, true]);
+  // A loop that is done may be cut anywhere; what is signed behind the summary is said all the same.
+  const turn = [...messages, { role: "assistant", content: "Done." }, user("And now?")];
+  const other = compactTranscript(readTranscript(turn, read), { budget: 700 });
+  deepEqual([other.outcome, other.reason], ["compacted", null]);
+  ok(other.signed.length > 0 && other.signed.every((n) => n >= (other.cut?.at ?? 0)));
+  deepEqual(compactTranscript(reading, { budget: 90_000 }).signed, []);
+  deepEqual(checkMessages(readTranscript(done.messages, read)), []);
+});

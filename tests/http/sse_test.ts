@@ -1,0 +1,115 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { sseStream } from "../../src/http/sse.ts";
+import { Broadcast } from "../../src/loop/broadcast.ts";
+import type { TurnEvent } from "../../src/loop/events.ts";
+import { ManualClock } from "../support/clock.ts";
+
+/** A source that gives what it is told to, when it is told to. */
+function source() {
+  const queue: (string | Error | null)[] = [];
+  let wake = (): void => {};
+  async function* events(): AsyncGenerator<string, void> {
+    for (;;) {
+      while (queue.length === 0) await new Promise<void>((resolve) => wake = resolve);
+      const next = queue.shift();
+      if (next instanceof Error) throw next;
+      if (next === null || next === undefined) return;
+      yield next;
+    }
+  }
+  const give = (...items: (string | Error | null)[]): void => {
+    queue.push(...items);
+    wake();
+  };
+  return { events: events(), give };
+}
+
+function start(events: AsyncGenerator<string, void>, clock = new ManualClock()) {
+  const seen: string[] = [];
+  const stream = sseStream(events, {
+    encode: (event) => `${event}\n`,
+    clock,
+    onLeave: () => Promise.resolve(void seen.push("left")),
+    onEnd: () => void seen.push("ended"),
+  });
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  return { clock, reader, seen, read: async () => (await reader.read()).value };
+}
+
+Deno.test("sseStream() writes at once, and what is ready together in one write", async () => {
+  const { events, give } = source();
+  const { clock, read, seen } = start(events);
+  equal(await read(), ": selvage\n\n");
+  give("a", "b", "c");
+  equal(await read(), "a\nb\nc\n");
+  give("d");
+  equal(await read(), "d\n");
+  give("x".repeat(16_384), "e", null);
+  equal(await read(), `${"x".repeat(16_384)}\n`);
+  equal(await read(), "e\n");
+  equal(await read(), undefined);
+  deepEqual(seen, ["ended"]);
+  deepEqual(clock.sleeping, []);
+});
+
+Deno.test("sseStream() sends a comment after 10 s of silence, whenever it begins", async () => {
+  const { events, give } = source();
+  const { clock, read } = start(events);
+  await read();
+  let waiting = read();
+  await clock.advance(9_000);
+  give("a");
+  equal(await waiting, "a\n");
+  waiting = read();
+  await clock.advance(9_000);
+  give("b");
+  equal(await waiting, "b\n");
+  waiting = read();
+  await clock.advance(10_000);
+  equal(await waiting, ": keep-alive\n\n");
+  waiting = read();
+  await clock.advance(10_000);
+  equal(await waiting, ": keep-alive\n\n");
+  give(null);
+  equal(await read(), undefined);
+  deepEqual(clock.sleeping, []);
+});
+
+Deno.test("sseStream() writes what came before a fault", async () => {
+  const { events, give } = source();
+  const { clock, read, seen } = start(events);
+  await read();
+  give("a", new Error("broken"));
+  equal(await read(), "a\n");
+  await rejects(read(), /broken/);
+  deepEqual(seen, ["ended"]);
+  deepEqual(clock.sleeping, []);
+});
+
+Deno.test("sseStream() ends with a client that leaves while it waits for an event that never comes", async () => {
+  const clock = new ManualClock();
+  const event: TurnEvent = { type: "step.started", step: 1, id: "t:0" };
+  const never = Promise.withResolvers<void>();
+  async function* turn(): AsyncGenerator<TurnEvent, void> {
+    yield event;
+    await never.promise;
+  }
+  const broadcast = new Broadcast(turn());
+  const { events, leave } = broadcast.follow();
+  const ended: string[] = [];
+  const stream = sseStream(events, {
+    encode: ({ id }) => id,
+    clock,
+    onLeave: () => Promise.resolve(leave()),
+    onEnd: () => void ended.push("ended"),
+  });
+  const reader = stream.getReader();
+  await reader.read();
+  equal(new TextDecoder().decode((await reader.read()).value), "t:0");
+  await reader.cancel();
+  deepEqual(ended, ["ended"]);
+  equal(broadcast.readers, 0);
+  deepEqual(clock.sleeping, []);
+  never.resolve();
+  await broadcast.run();
+});
