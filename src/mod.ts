@@ -25,6 +25,8 @@ export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loo
 export { defineTool, type InputSchema, type ToolDefinition } from "./loop/tools.ts";
 export { resumeTurn, runTurn } from "./loop/turn.ts";
 export {
+  aiSdk,
+  type AiSdkOptions,
   anthropic,
   type AnthropicOptions,
   clerk,

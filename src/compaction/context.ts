@@ -132,6 +132,7 @@ export class Context implements MeterItems {
   #known = new Map<number, Shown>();
   /** Messages made, by the first of the items that each is made of. */
   readonly #rendered = new WeakMap<Shown, Rendered>();
+  #lastPrefix: { readonly key: string; readonly log: PrefixedLog } | null = null;
   /** Items before the raw tail: the summary and the pinned messages. */
   #head = 0;
   #transcript: Transcript | null = null;
@@ -286,8 +287,15 @@ export class Context implements MeterItems {
   }
 
   #prefixed(prefix: string): PrefixedLog {
-    const entries = this.#items.flatMap(({ item }) => item.kind === "entry" ? [item.entry] : []);
-    return prefixLog(entries, `${prefix}.${this.#view.version}`);
+    const turn = this.#items.findLastIndex(({ item }) => item.kind === "entry" && item.entry.kind === "user");
+    const name = `${prefix}.${this.#view.version}`;
+    // Within a turn nothing is added to the completed ones.
+    const key = `${name} ${turn}`;
+    if (this.#lastPrefix?.key !== key) {
+      const entries = this.#items.flatMap(({ item }) => item.kind === "entry" ? [item.entry] : []);
+      this.#lastPrefix = { key, log: prefixLog(entries, name) };
+    }
+    return this.#lastPrefix.log;
   }
 
   #message(round: readonly Shown[], stale: ReadonlySet<number>): Message {

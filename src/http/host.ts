@@ -20,6 +20,8 @@ import { replay, type StoredTurnPlace } from "./replay.ts";
 const CANCEL_KNOWN_MS = 3_600_000;
 /** Milliseconds for which an idempotency key is known. */
 const KEY_KNOWN_MS = 24 * 3_600_000;
+/** Characters of a turn's id. */
+const MAX_ID = 256;
 /** More than any event's number. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
@@ -139,7 +141,7 @@ export class TurnHost {
   /** Follows a turn from an event on, wherever it runs; null where there is nothing of it, or nothing any more. */
   async follow(owner: Owner, turn: string, from: number): Promise<Following | null> {
     const local = this.#registry.find(owner, turn);
-    if (local !== null && from >= local.first) return local.isOver(from) ? null : local.follow(from);
+    if (local !== null && from >= local.first) return local.follow(from);
     const place = await this.#place(owner, turn);
     if (place === null) return null;
     const stored = await this.#store.events(place.key, turn, from);
@@ -165,22 +167,29 @@ export class TurnHost {
   /**
    * Ends a turn, wherever it runs, and waits until what it did is stored.
    *
-   * @returns Whether it was running; null where there is no such turn.
+   * @returns Whether it ended by that; null where there is no such turn.
    */
   async cancel(owner: Owner, turn: string): Promise<boolean | null> {
     const local = this.#registry.find(owner, turn);
-    if (local !== null) {
-      const wasRunning = !local.isDone;
-      await local.cancel("The turn was cancelled");
-      return wasRunning;
-    }
+    if (local !== null) return await local.cancel("The turn was cancelled");
     const place = await this.#place(owner, turn);
-    if (place === null) return null;
-    const stored = await this.#store.events(place.key, turn, AFTER_ALL);
-    if (stored?.lease?.turn !== turn) return false;
+    const stored = place && await this.#store.events(place.key, turn, AFTER_ALL);
+    if (place === null || stored === null) return null;
+    if (stored.lease?.turn !== turn) return false;
     await this.#store.claim(owner, cancelName(turn), { value: true, ttlMs: CANCEL_KNOWN_MS });
     for await (const _ of this.#replay(place, AFTER_ALL).events) { /* It has nothing to tell, but ends. */ }
-    return true;
+    const last = await this.#lastEvent(place);
+    return last?.type === "turn.finished" && last.reason === "aborted";
+  }
+
+  async #lastEvent({ turn, key }: StoredTurnPlace): Promise<TurnEvent | null> {
+    let last: TurnEvent | null = null;
+    for (;;) {
+      const from = last === null ? 0 : eventNumber(last) + 1;
+      const event = (await this.#store.events(key, turn, from))?.events.at(-1) as TurnEvent | undefined;
+      if (event === undefined) return last;
+      last = event;
+    }
   }
 
   /** Ends what runs here in a session that is about to go. */
@@ -299,6 +308,8 @@ export class TurnHost {
   }
 
   async #place(owner: Owner, turn: string): Promise<StoredTurnPlace | null> {
+    // Longer than any id of ours, and than some stores can look for.
+    if (turn.length > MAX_ID) return null;
     const found = await this.#store.claim(owner, `turn/${turn}`) as { readonly session: string } | undefined;
     return found === undefined ? null : { turn, key: { ...owner, session: found.session } };
   }

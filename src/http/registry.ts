@@ -1,15 +1,11 @@
 /**
- * The turns of this process: running ones, and some that ended, so that a client that lost its stream finds it
- * again without the store.
+ * The turns that run in this process, so that any number of clients can follow one without the store.
  *
  * @module
  */
 import { Broadcast } from "../loop/broadcast.ts";
 import type { TurnEvent } from "../loop/events.ts";
 import type { OnDisconnect, SessionKey } from "../ports.ts";
-
-/** Events of ended turns that are kept here; the store keeps them all for a while. */
-const KEEP_EVENTS = 10_000;
 
 /** What makes a turn followable. */
 export interface TurnStart {
@@ -46,11 +42,6 @@ export class FollowedTurn {
     return this.#start.id;
   }
 
-  /** Events so far. */
-  get length(): number {
-    return this.#broadcast.length;
-  }
-
   /** Number of the first event that is known here; what was before a takeover is in the store alone. */
   get first(): number {
     return this.#broadcast.first;
@@ -59,11 +50,6 @@ export class FollowedTurn {
   /** Whether it no longer runs here. */
   get isDone(): boolean {
     return this.#broadcast.isDone;
-  }
-
-  /** Whether it no longer runs here, and goes on elsewhere: what is known here is not all of it. */
-  get isLeft(): boolean {
-    return this.isDone && !this.#broadcast.isFinished;
   }
 
   /** Whether it is a turn of the session. */
@@ -75,11 +61,6 @@ export class FollowedTurn {
   /** Whether a tenant and user may see it. */
   belongsTo({ tenant, user }: Omit<SessionKey, "session">): boolean {
     return this.#start.key.tenant === tenant && this.#start.key.user === user;
-  }
-
-  /** Whether all events from a number on have been, and have ended. */
-  isOver(from: number): boolean {
-    return this.isDone && this.#broadcast.last < from;
   }
 
   /** Waits until it has begun; throws what keeps it from beginning. */
@@ -106,14 +87,15 @@ export class FollowedTurn {
     void this.#broadcast.run();
   }
 
-  /** Ends the turn and waits until what it did is stored. */
-  async cancel(reason: string): Promise<void> {
+  /** Ends the turn and waits until what it did is stored; says whether it ended by that. */
+  async cancel(reason: string): Promise<boolean> {
     this.#start.stop.abort(new DOMException(reason, "AbortError"));
     await this.#broadcast.run();
+    return this.#broadcast.end === "aborted";
   }
 }
 
-/** The turns of one app, by id. */
+/** The turns that run in one app, by id. One that has ended is in the store. */
 export class TurnRegistry {
   readonly #turns = new Map<string, FollowedTurn>();
 
@@ -123,39 +105,31 @@ export class TurnRegistry {
    * @throws What keeps the turn from starting.
    */
   async add(start: TurnStart): Promise<FollowedTurn> {
-    const turn = new FollowedTurn(start);
+    const onEnd = (): void => {
+      if (this.#turns.get(start.id) === turn) this.#turns.delete(start.id);
+      start.onEnd();
+    };
+    const turn = new FollowedTurn({ ...start, onEnd });
     await turn.begin();
-    this.#sweep();
-    this.#turns.set(start.id, turn);
+    if (!turn.isDone) this.#turns.set(start.id, turn);
     return turn;
   }
 
-  /** Finds a turn that a tenant and user may see, and that did not leave this process before its end. */
+  /** Finds a turn that runs here and that a tenant and user may see. */
   find(owner: Omit<SessionKey, "session">, id: string): FollowedTurn | null {
     const turn = this.#turns.get(id);
-    return turn?.belongsTo(owner) && !turn.isLeft ? turn : null;
+    return turn?.belongsTo(owner) ? turn : null;
   }
 
   /** The turn that runs in a session. */
   running(key: SessionKey): FollowedTurn | null {
-    for (const turn of this.#turns.values()) if (!turn.isDone && turn.isOf(key)) return turn;
+    for (const turn of this.#turns.values()) if (turn.isOf(key)) return turn;
     return null;
   }
 
   /** Lets all turns run by themselves: none waits for a slow reader. */
   runAll(): void {
     for (const turn of this.#turns.values()) turn.run();
-  }
-
-  /** Forgets ended turns where they are too many; the map is in order of their starts. */
-  #sweep(): void {
-    const ended = [...this.#turns].filter(([, turn]) => turn.isDone);
-    let events = ended.reduce((sum, [, turn]) => sum + turn.length, 0);
-    for (const [id, turn] of ended) {
-      if (events <= KEEP_EVENTS) return;
-      events -= turn.length;
-      this.#turns.delete(id);
-    }
   }
 }
 

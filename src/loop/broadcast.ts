@@ -49,9 +49,10 @@ export class Broadcast {
     return this.#isDone;
   }
 
-  /** Whether it has come to its end; one that was put down, or lost to another process, ends without. */
-  get isFinished(): boolean {
-    return this.#events.at(-1)?.type === "turn.finished";
+  /** Why the turn has ended; null while it has not, or where it goes on elsewhere. */
+  get end(): Extract<TurnEvent, { type: "turn.finished" }>["reason"] | null {
+    const last = this.#events.at(-1);
+    return last?.type === "turn.finished" ? last.reason : null;
   }
 
   /** Readers that follow it now. */

@@ -110,7 +110,8 @@ export class Turn {
       key,
       lease,
       clock,
-      onFailure: (error) => this.#stop.abort(error),
+      // Whose session is deleted, is ended, wherever that was asked for.
+      onFailure: (error) => isDeleted(error) ? this.#cancel(error) : this.#stop.abort(error),
       onCancel: () => this.#cancel(new DOMException("The turn was cancelled", "AbortError")),
     });
     this.#compactor = new Compactor({
@@ -322,7 +323,8 @@ export class Turn {
       if (calls.length === 0) return reason === "tool-calls" ? "stop" : reason;
       yield* this.#runCalls(step, { calls, reason });
       if (reason === "content-filter") return reason;
-      // Results are stored with their events, in a moment, or at the next barrier: before any tool starts again.
+      // The write overlaps the next model call; the next barrier waits for it.
+      void this.#flush();
     }
     return "max-steps";
   }
@@ -464,4 +466,8 @@ export class Turn {
   #resultEvent(entry: ResultEntry): TurnEventBody {
     return resultEvent(entry, this.#opened.context.shownOutput(entry));
   }
+}
+
+function isDeleted(error: unknown): boolean {
+  return error instanceof SelvageError && error.code === "lease_lost" && error.fields["isDeleted"] === true;
 }

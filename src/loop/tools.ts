@@ -132,6 +132,9 @@ function describe(error: unknown): string {
   }
 }
 
+/** One for all calls: an error with its stack for each of them would cost as much as a small tool. */
+const TOOL_DONE = new SelvageError("tool_done", "The call has its result");
+
 /** Whether the model's arguments were no JSON object; adapters keep their text then. */
 function isUnparsed(input: unknown): boolean {
   return typeof input === "object" && input !== null && Object.keys(input).join() === "unparsed_arguments";
@@ -193,6 +196,6 @@ export async function runCall(
     return end(failure(`${tool.name} failed: ${describe(error)}`));
   } finally {
     signal.removeEventListener("abort", onAbort);
-    stop.abort(new SelvageError("tool_done", "The call has its result"));
+    stop.abort(TOOL_DONE);
   }
 }

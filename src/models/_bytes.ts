@@ -43,3 +43,58 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   }
   return all;
 }
+
+/**
+ * A JSON list that grows at its end, as bytes. Each request of a conversation has the items of the one before, so that
+ * only what is new is encoded, and the rest copied in one go.
+ */
+export class GrowingList<Item> {
+  readonly #encode: (item: Item) => Uint8Array;
+  #bytes = new Uint8Array(4_096);
+  #items: Item[] = [];
+  /** Where the bytes of each item end. */
+  #ends: number[] = [];
+
+  /** @param encode The bytes of one item, commas included where it is more than one; none where it is left out. */
+  constructor(encode: (item: Item) => Uint8Array) {
+    this.#encode = encode;
+  }
+
+  /** Makes the list that of these items: what differs from the last one is encoded, from the first difference on. */
+  show(items: readonly Item[]): void {
+    let same = 0;
+    while (same < items.length && same < this.#items.length && items[same] === this.#items[same]) same++;
+    this.#items.length = same;
+    this.#ends.length = same;
+    for (let at = same; at < items.length; at++) {
+      const item = items[at] as Item;
+      this.#push(this.#encode(item));
+      this.#items.push(item);
+    }
+  }
+
+  /** Whether there is nothing in it. */
+  get isEmpty(): boolean {
+    return (this.#ends.at(-1) ?? 0) === 0;
+  }
+
+  /** A copy of the list between two texts. */
+  between(before: string, after: string): Uint8Array<ArrayBuffer> {
+    const list = this.#bytes.subarray(0, this.#ends.at(-1) ?? 0);
+    return concat([encoder.encode(before), list, encoder.encode(after)]);
+  }
+
+  #push(item: Uint8Array): void {
+    const start = this.#ends.at(-1) ?? 0;
+    const isApart = start > 0 && item.length > 0;
+    const end = start + item.length + (isApart ? 1 : 0);
+    if (end > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(end, 2 * this.#bytes.length));
+      larger.set(this.#bytes.subarray(0, start));
+      this.#bytes = larger;
+    }
+    if (isApart) this.#bytes.set(COMMA, start);
+    this.#bytes.set(item, end - item.length);
+    this.#ends.push(end);
+  }
+}

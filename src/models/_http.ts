@@ -7,6 +7,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock } from "../ports.ts";
+import { watched } from "./_wait.ts";
 
 /** What {@link connect} needs. */
 export interface ConnectOptions {
@@ -27,7 +28,10 @@ export interface ConnectOptions {
 export interface Connection {
   readonly status: number;
   readonly headers: Headers;
-  /** The next bytes, null at the end. Throws the signal's reason, `model_stalled` or `model_unreachable`. */
+  /**
+   * The next bytes, good until the next read; null at the end. Throws the signal's reason, `model_stalled` or
+   * `model_unreachable`.
+   */
   read(): Promise<Uint8Array | null>;
   /** The body as text, cut off after `maxBytes`. Throws like `read`. */
   readText(maxBytes: number): Promise<string>;
@@ -35,8 +39,48 @@ export interface Connection {
   close(): void;
 }
 
-/** The longest delay that a timer takes, in milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Bytes of the memory that a body is read into: as many as a TLS record can have. */
+const READ_BYTES = 16_384;
+
+/** A body while it is read. */
+interface BodyReader {
+  /** The next bytes, good until the next read; null at the end. */
+  read(): Promise<Uint8Array | null>;
+  cancel(): Promise<void>;
+}
+
+/** Reads a body into one piece of memory again and again: new memory for each delta costs more than the rest of it. */
+function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = body.getReader({ mode: "byob" });
+  } catch {
+    // No stream of bytes: it comes from a `fetch` of somebody's own.
+    const plain = body.getReader();
+    return {
+      read: async () => (await plain.read()).value ?? null,
+      cancel: () => plain.cancel(),
+    };
+  }
+  let memory = new ArrayBuffer(READ_BYTES);
+  return {
+    async read() {
+      const { done, value } = await reader.read(new Uint8Array(memory));
+      // The memory went away with the read, and comes back with its bytes.
+      if (value !== undefined) memory = value.buffer;
+      return done ? null : value;
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
+/** The error for a connection that failed. */
+export function unreachable(action: string, cause: unknown): SelvageError {
+  // fetch reports the network by TypeErrors; another error (a permission, say) will not go away by itself.
+  const retryable = cause instanceof TypeError;
+  const message = `${action}: found a connection that failed, wanted one that lasts to the end`;
+  return new SelvageError("model_unreachable", message, { cause, fields: { retryable } });
+}
 
 /**
  * Sends a POST request and waits for the response headers.
@@ -47,12 +91,8 @@ export async function connect(url: URL, options: ConnectOptions): Promise<Connec
   const { action, body, clock, fetch, headers, redirect = "follow", signal, stallMs } = options;
   signal.throwIfAborted();
   const request = new AbortController();
-  const quiet = new AbortController();
   // One object, so that the abort listener below keeps the response alive together with the reader.
-  const held: { response?: Response; reader?: ReadableStreamDefaultReader<Uint8Array> } = {};
-  let failure: { readonly error: unknown } | undefined;
-  let waitingSince: number | null = null;
-  let watching = false;
+  const held: { response?: Response; reader?: BodyReader } = {};
 
   function cancelReader(): void {
     // Rejects only where the body has failed already: then there is nothing left to let go of.
@@ -64,67 +104,24 @@ export async function connect(url: URL, options: ConnectOptions): Promise<Connec
     cancelReader();
   }
 
+  const watch = watched({
+    action,
+    clock,
+    signal,
+    stallMs,
+    stop,
+    broken: (cause) => unreachable(action, cause),
+  });
+
   function close(): void {
-    signal.removeEventListener("abort", stop);
-    quiet.abort();
+    watch.close();
     cancelReader();
-  }
-
-  // One timer for many reads: it looks at its last start when it fires. A slow consumer is not silence, so it
-  // goes off duty where nobody waits.
-  async function watch(): Promise<void> {
-    watching = true;
-    try {
-      while (waitingSince !== null) {
-        const left = waitingSince + stallMs - clock.now();
-        if (left <= 0) {
-          const found = `found ${stallMs} ms of silence, wanted bytes at least that often`;
-          failure = {
-            error: new SelvageError("model_stalled", `${action}: ${found}`, { fields: { retryable: true } }),
-          };
-          return stop();
-        }
-        await clock.sleep(Math.min(left, MAX_TIMER_MS), quiet.signal);
-      }
-    } catch (error) {
-      // close() ends the sleep; anything else is a clock that failed, which the next read reports.
-      if (quiet.signal.aborted) return;
-      failure ??= { error };
-      stop();
-    } finally {
-      watching = false;
-    }
-  }
-
-  async function wait<T>(work: () => Promise<T>): Promise<T> {
-    let broken: { readonly cause: unknown } | undefined;
-    let value: T | undefined;
-    waitingSince = clock.now();
-    if (!watching) void watch();
-    try {
-      value = await work();
-    } catch (cause) {
-      broken = { cause };
-    } finally {
-      waitingSince = null;
-    }
-    // In this order: a cancelled reader looks like the end of the body, and an aborted fetch like a failure.
-    if (signal.aborted) throw signal.reason;
-    if (failure !== undefined) throw failure.error;
-    if (broken !== undefined) {
-      // fetch reports the network by TypeErrors; another error (a permission, say) will not go away by itself.
-      const retryable = broken.cause instanceof TypeError;
-      const message = `${action}: found a connection that failed, wanted one that lasts to the end`;
-      throw new SelvageError("model_unreachable", message, { cause: broken.cause, fields: { retryable } });
-    }
-    return value as T;
   }
 
   async function read(): Promise<Uint8Array | null> {
     const reader = held.reader;
     if (reader === undefined) return null;
-    const chunk = await wait(() => reader.read());
-    return chunk.done ? null : chunk.value;
+    return await watch.wait(reader.read);
   }
 
   async function readText(maxBytes: number): Promise<string> {
@@ -140,12 +137,10 @@ export async function connect(url: URL, options: ConnectOptions): Promise<Connec
     return text + decoder.decode();
   }
 
-  signal.addEventListener("abort", stop, { once: true });
   try {
-    const response = await wait(async () => {
+    const response = await watch.wait(async () => {
       held.response = await fetch(url, { method: "POST", headers, body, redirect, signal: request.signal });
-      const reader = held.response.body?.getReader();
-      if (reader !== undefined) held.reader = reader;
+      if (held.response.body !== null) held.reader = readerOf(held.response.body);
       return held.response;
     });
     return { status: response.status, headers: response.headers, read, readText, close };

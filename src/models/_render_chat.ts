@@ -2,7 +2,7 @@
  * Canonical messages as a Chat Completions request body. Private to the adapters.
  *
  * `messages` comes last in the body and every message is encoded once: a step of the loop costs the encoding of
- * what is new plus one copy of the bytes, however long the history has grown.
+ * what is new plus one copy of the bytes, however long the history has grown; a compaction begins anew.
  */
 import type {
   AssistantMessage,
@@ -13,9 +13,9 @@ import type {
   ToolResultPart,
 } from "../core/message.ts";
 import type { ModelRequest } from "../ports.ts";
-import { encodeItems, joinBody } from "./_bytes.ts";
+import { encodeItems, GrowingList } from "./_bytes.ts";
 import { describeFile, fileUrl, isRemote } from "./_files.ts";
-import { NO_ANSWER, NO_OUTPUT } from "./_texts.ts";
+import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
 /** What the body holds beside the request. */
 export interface ChatBodyOptions {
@@ -24,28 +24,41 @@ export interface ChatBodyOptions {
   readonly limitName: "max_tokens" | "max_completion_tokens";
 }
 
-// Messages are values: one that was sent is never edited, so that its bytes stay true for as long as it lives.
-const encoded = new WeakMap<Message, Uint8Array>();
+/** Makes the bodies of one model's requests. */
+export class ChatEncoder {
+  readonly #options: ChatBodyOptions;
+  // By the first message of a conversation. Messages are values: one that was sent is never edited.
+  readonly #lists = new WeakMap<Message, GrowingList<Message>>();
 
-/** Makes the bytes of a streaming request. */
-export function encodeChatBody(request: ModelRequest, options: ChatBodyOptions): Uint8Array<ArrayBuffer> {
-  const head = {
-    model: options.model,
-    stream: true,
-    stream_options: { include_usage: true },
-    [options.limitName]: request.maxOutput,
-    ...(request.tools.length === 0 ? {} : { tools: request.tools.map(renderTool) }),
-  };
-  const system = request.system === "" ? [] : [encodeItems([{ role: "system", content: request.system }])];
-  return joinBody(head, "messages", { items: [...system, ...request.messages.map(encodeMessage)] });
-}
+  /** @param options What is the same in all requests. */
+  constructor(options: ChatBodyOptions) {
+    this.#options = options;
+  }
 
-function encodeMessage(message: Message): Uint8Array {
-  const known = encoded.get(message);
-  if (known !== undefined) return known;
-  const bytes = encodeItems(renderMessage(message));
-  encoded.set(message, bytes);
-  return bytes;
+  /** The bytes of a streaming request. */
+  encode({ maxOutput, messages, system, tools }: ModelRequest): Uint8Array<ArrayBuffer> {
+    const { limitName, model } = this.#options;
+    const head = JSON.stringify({
+      model,
+      stream: true,
+      stream_options: { include_usage: true },
+      [limitName]: maxOutput,
+      ...(tools.length === 0 ? {} : { tools: tools.map(renderTool) }),
+    });
+    const list = this.#list(messages[0]);
+    list.show(messages);
+    const first = system === "" ? "" : JSON.stringify({ role: "system", content: system });
+    const comma = first === "" || list.isEmpty ? "" : ",";
+    return list.between(`${head.slice(0, -1)},"messages":[${first}${comma}`, "]}");
+  }
+
+  #list(first: Message | undefined): GrowingList<Message> {
+    const known = first && this.#lists.get(first);
+    if (known !== undefined) return known;
+    const list = new GrowingList<Message>((message) => encodeItems(renderMessage(message)));
+    if (first !== undefined) this.#lists.set(first, list);
+    return list;
+  }
 }
 
 function renderTool(tool: ModelRequest["tools"][number]): unknown {
@@ -69,11 +82,12 @@ function renderMessage(message: Message): readonly unknown[] {
 }
 
 function renderUserContent(content: string | readonly (TextPart | FilePart)[]): unknown {
-  if (typeof content === "string") return content;
-  const [only] = content;
+  const given = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+  const parts = given.filter((part) => part.type !== "text" || !isBlank(part.text));
+  const [only] = parts;
   // A plain string where it will do: not every server takes a list.
-  if (content.length === 1 && only?.type === "text") return only.text;
-  return content.map((part) => part.type === "text" ? { type: "text", text: part.text } : renderFile(part));
+  if (parts.length <= 1 && only?.type !== "file") return only?.text ?? NO_TEXT;
+  return parts.map((part) => part.type === "text" ? { type: "text", text: part.text } : renderFile(part));
 }
 
 function renderFile(part: FilePart): unknown {

@@ -90,7 +90,8 @@ export function readHosted(options: HostedModelOptions, protocol: Protocol): Hos
   };
 }
 
-function positive(name: string, value: number): number {
+/** A number of the settings. Private to the adapters. */
+export function positive(name: string, value: number): number {
   if (value > 0) return value;
   throw new RangeError(`Cannot make the model: found ${name} ${value}, wanted a positive number`);
 }

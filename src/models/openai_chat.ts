@@ -7,7 +7,7 @@ import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
 import { AnswerAssembler } from "./_assemble_chat.ts";
 import { refusal } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
-import { encodeChatBody } from "./_render_chat.ts";
+import { ChatEncoder } from "./_render_chat.ts";
 import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
 
 /** Settings of {@link openaiChat}. */
@@ -54,10 +54,12 @@ export function openaiChat(options: OpenAIChatOptions): Model {
   const isOpenAI = url.host === new URL(PROTOCOL.baseURL).host;
   const limitName = isOpenAI ? "max_completion_tokens" : "max_tokens";
 
+  const encoder = new ChatEncoder({ model, limitName });
+
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     signal.throwIfAborted();
     const answer = yield* exchange(hosted, {
-      body: encodeChatBody(request, { model, limitName }),
+      body: encoder.encode(request),
       signal,
       refuse: refusal,
       assemble: () => new AnswerAssembler(context),

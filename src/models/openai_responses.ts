@@ -102,5 +102,13 @@ export function openaiResponses(options: OpenAIResponsesOptions): Model {
     yield answer.finish();
   }
 
-  return { id: model, window, maxOutput, dialect: "openai-responses", tokenFactor, media: facts.media, stream };
+  return {
+    id: model,
+    window,
+    maxOutput,
+    dialect: "openai-responses",
+    tokenFactor,
+    media: facts.media,
+    stream,
+  };
 }

@@ -114,7 +114,7 @@ function requireLease(
     "lease_lost",
     `Cannot write to session "${key.session}": found ${found}, ` +
       `wanted the lease of turn "${lease.turn}", epoch ${lease.epoch}`,
-    { fields: { turn: lease.turn, epoch: lease.epoch } },
+    { fields: { turn: lease.turn, epoch: lease.epoch, isDeleted: head === null } },
   );
 }
 

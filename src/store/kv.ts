@@ -655,6 +655,11 @@ export async function kvStore(options: KvStoreOptions = {}): Promise<Store> {
   let kv: Deno.Kv;
   try {
     kv = await whileLocked(() => Deno.openKv(options.path));
+    // A file that can be read only opens, too: it is written to once, rather than fail with the first turn.
+    await whileLocked(() => kv.set(["selvage.opened"], Date.now())).catch((error) => {
+      kv.close();
+      throw error;
+    });
   } catch (cause) {
     const found = cause instanceof Error ? cause.message : String(cause);
     throw new SelvageError(

@@ -1,7 +1,9 @@
 /** `deno task bench NAME`: runs one benchmark by name. */
 const BENCHES: Readonly<Record<string, () => Promise<{ run(): Promise<void> }>>> = {
   core: () => import("./core.ts"),
+  loop: () => import("./loop.ts"),
   selection: () => import("./selection.ts"),
+  store: () => import("./store.ts"),
   tokens: () => import("./tokens.ts"),
 };
 

@@ -269,3 +269,21 @@ Deno.test("a request that was refused is refused again with the same Idempotency
   await app.request("/v1/sessions/p", { method: "DELETE" });
   equal((await post("word ".repeat(2_000), "second", true)).status, 200);
 });
+
+Deno.test("what a deleted session said is read nowhere, and its key makes one new turn", async () => {
+  const { apps, clock, post, get, finish } = makeApps();
+  finish();
+  const key = { "idempotency-key": "k" };
+  const first = await (await post(0, { stream: false }, key)).json();
+  await apps[1].request("/v1/sessions/s", { method: "DELETE" });
+  for (const app of [0, 1] as const) equal((await get(app, `/v1/turns/${first.turn}/events`)).status, 404);
+  const turns: string[] = [];
+  for (const app of [1, 0, 1, 0] as const) {
+    const again = post(app, { stream: false }, key);
+    await clock.advance(500);
+    turns.push((await (await again).json()).turn);
+  }
+  equal(new Set(turns).size, 1);
+  ok(turns[0] !== first.turn);
+  equal((await get(0, `/v1/turns/${"a".repeat(3_000)}/events`)).status, 404);
+});

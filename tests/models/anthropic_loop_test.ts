@@ -84,11 +84,6 @@ function assertSound({ after, events, requests, violations }: Run): void {
   }
 }
 
-Deno.test("anthropic() takes a turn of more than 50 steps through its compactions", async () => {
-  const run = await audit({ model: {} });
-  assertSound(run);
-});
-
 Deno.test("anthropic() takes thinking with a budget through compactions", async () => {
   const run = await audit({
     model: { thinking: { budgetTokens: 1_024 } },

@@ -335,34 +335,3 @@ Deno.test("anthropic() leaves out what there is none of", async () => {
   assert.equal("system" in body, false);
   assert.deepEqual(body.tools, [{ name: "get", input_schema: { type: "object" } }]);
 });
-
-Deno.test("anthropic() encodes no more than what is new, however long the history", async () => {
-  const encode = TextEncoder.prototype.encode;
-  let encoded = 0;
-  TextEncoder.prototype.encode = function (text) {
-    encoded += text?.length ?? 0;
-    return encode.call(this, text);
-  };
-  try {
-    const model = anthropic({
-      model: "m",
-      fetch: () => Promise.reject(new TypeError("no network")),
-      maxRetries: 0,
-    });
-    const messages: Message[] = [user];
-    const costs: number[] = [];
-    for (let step = 100; step < 200; step++) {
-      messages.push({ role: "assistant", content: [call(`e${step}_0`)] }, result(`e${step}_0`));
-      encoded = 0;
-      const events = model.stream(
-        { system: "", messages, tools: [], maxOutput: 77 },
-        new AbortController().signal,
-      );
-      await assert.rejects(Array.fromAsync(events), { code: "model_unreachable" });
-      costs.push(encoded);
-    }
-    assert.equal(costs[99], costs[1]);
-  } finally {
-    TextEncoder.prototype.encode = encode;
-  }
-});

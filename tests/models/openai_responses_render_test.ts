@@ -360,35 +360,3 @@ Deno.test("openaiResponses() begins a longer request with the bytes of the short
   // What was kept of earlier requests makes the same bytes as what is rendered anew.
   assert.deepEqual(await bodiesOf(requests.slice(-1)), bodies.slice(-1));
 });
-
-Deno.test("openaiResponses() encodes no more than what is new, however long the history", async () => {
-  const encode = TextEncoder.prototype.encode;
-  let encoded = 0;
-  TextEncoder.prototype.encode = function (value) {
-    encoded += value?.length ?? 0;
-    return encode.call(this, value);
-  };
-  try {
-    const model = openaiResponses({
-      model: "m",
-      fetch: () => Promise.reject(new TypeError("no network")),
-      maxRetries: 0,
-    });
-    const messages: Message[] = [user];
-    const costs: number[] = [];
-    for (let step = 100; step < 200; step++) {
-      const id = step % 2 === 0 ? `e${step}_0` : "same";
-      messages.push({ role: "assistant", content: [call(id)] }, result(id));
-      encoded = 0;
-      const events = model.stream(
-        { system: "", messages, tools: [], maxOutput: 77 },
-        new AbortController().signal,
-      );
-      await assert.rejects(Array.fromAsync(events), { code: "model_unreachable" });
-      costs.push(encoded);
-    }
-    assert.equal(costs[98], costs[2]);
-  } finally {
-    TextEncoder.prototype.encode = encode;
-  }
-});

@@ -171,7 +171,7 @@ Deno.test("kvStore() refuses a commit of a lease that another store took over", 
     });
     await assert.rejects(one.commit(KEY, lease, { entries: big, events }), {
       code: "lease_lost",
-      fields: { turn: "t1", epoch: 1 },
+      fields: { turn: "t1", epoch: 1, isDeleted: false },
     });
     await assert.rejects(one.renew(KEY, lease, 1), { code: "lease_lost" });
     assert.deepEqual(await dump(kv), before);

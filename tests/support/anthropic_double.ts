@@ -1,7 +1,7 @@
 /**
  * A strict stand-in for the Messages service, on loopback. It takes what the real one takes, refuses and records
- * what the real one refuses, and answers from a script. Run as a program it serves a small script of its own on
- * `SELVAGE_DOUBLE_PORT`. Longer than most files: faults, frames and the server know each other.
+ * what the real one refuses, and answers from a script. Longer than most files: bills, signatures and frames know each
+ * other.
  */
 import type { ModelRequest } from "../../src/ports.ts";
 import { type ScriptedReply, scriptedTokens } from "../../src/models/scripted.ts";
@@ -16,21 +16,19 @@ import {
   pieces,
   thoughtKey,
 } from "./anthropic_wire_request.ts";
+import {
+  type AnyDouble,
+  breakAnswer,
+  serveDouble,
+  shreds,
+  statusResponse,
+  type StreamFault,
+  words,
+} from "./double_server.ts";
 import { dropsBlocks, findRefusal, isServerBlock, serverKey } from "./anthropic_wire_rules.ts";
 
-/** What goes wrong with one request. A number counts frames sent before it does. */
-export type Fault =
-  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** The socket is closed in the middle of the body. */
-  | { readonly cutAfter: number }
-  /** A frame that is no JSON, then the end. */
-  | { readonly garbageAfter: number }
-  /** Silence, until the client leaves or the double is disposed of. */
-  | { readonly hangAfter: number }
-  /** An `error` event, of type `api_error` by default, then the end. */
-  | { readonly errorFrameAfter: number; readonly type?: string }
-  /** The whole answer without `message_stop`. */
-  | { readonly noDone: true };
+/** What goes wrong with one request; the error in the stream is of type `api_error` by default. */
+export type Fault = StreamFault | { readonly errorFrameAfter: number; readonly type: string };
 
 /** What a script answers: the parts of a reply, or blocks of its own. */
 export interface MessagesReply extends ScriptedReply {
@@ -61,32 +59,11 @@ export interface AnthropicDoubleOptions {
   readonly bound?: boolean;
 }
 
-/** A running double. */
-export interface AnthropicDouble extends AsyncDisposable {
-  /** Base URL, without a version. */
-  readonly url: string;
-  /** Bodies of all requests, refused ones included. */
-  readonly requests: readonly Json[];
-  /** What was refused and the real service would refuse as well. */
-  readonly violations: readonly string[];
+/** A running double; its base URL has no version. */
+export interface AnthropicDouble extends AnyDouble {
   /** Requests of which thinking was left out because what stands before it has changed. */
   readonly dropped: number;
-  /** Answers being streamed. */
-  readonly open: number;
-  /** Resolves once `count` clients in all have left before the end of their answer. */
-  untilLeft(count: number): Promise<void>;
 }
-
-/** One answer on its way, in frames without their ending. */
-interface Answer {
-  readonly frames: readonly string[];
-  readonly end: "close" | "cut" | "hang";
-}
-
-const encoder = new TextEncoder();
-
-// Frames a write: a real network delivers them now one by one, now in a burst.
-const BURSTS = [1, 1, 3, 1, 2];
 
 /** Blocks before a mark among which the service looks for the end of an earlier one. */
 const LOOKBACK = 20;
@@ -98,10 +75,7 @@ export function startAnthropicDouble(options: AnthropicDoubleOptions): Anthropic
   const violations: string[] = [];
   const memory: Memory = { thoughts: new Map(), blocks: new Map(), paused: new Set() };
   const cached = new Set<string>();
-  const streams = new Set<() => void>();
   let dropped = 0;
-  let left = 0;
-  let leaving = Promise.withResolvers<void>();
 
   function refuse(message: string): Response {
     violations.push(message);
@@ -168,12 +142,8 @@ export function startAnthropicDouble(options: AnthropicDoubleOptions): Anthropic
       (isJson(body) ? findTooLong(body) : null);
     const fault = isJson(body) ? options.faults?.(number, body) : undefined;
     const refused = refusal === null ? undefined : refuse(refusal);
-    if (fault !== undefined && "status" in fault) {
-      const text = typeof fault.body === "string"
-        ? fault.body
-        : JSON.stringify(fault.body ?? wireError({ type: "api_error", message: "fault" }));
-      return new Response(text, { status: fault.status, headers: fault.headers ?? {} });
-    }
+    const broken = statusResponse(fault, wireError({ type: "api_error", message: "fault" }));
+    if (broken !== undefined) return broken;
     if (refused !== undefined || !isJson(body)) return refused ?? refuse("no body");
     if (bound && dropsBlocks(body) && findUnbound(body, memory) !== null) dropped++;
     let reply: MessagesReply;
@@ -194,46 +164,7 @@ export function startAnthropicDouble(options: AnthropicDoubleOptions): Anthropic
       usage: { ...bill(body), output_tokens: outputTokens(reply) },
     };
     if (body.stream !== true) return Response.json(message);
-    return streamResponse(breakAnswer(streamFrames(message), fault));
-  }
-
-  function streamResponse({ frames, end }: Answer): Response {
-    let at = 0;
-    let burst = 0;
-    let endHang = (): void => {};
-    let finish = (): void => {};
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        finish = () => {
-          if (!streams.delete(finish)) return;
-          controller.close();
-          endHang();
-        };
-        streams.add(finish);
-      },
-      pull(controller) {
-        const size = BURSTS[burst++ % BURSTS.length] ?? 1;
-        const part = frames.slice(at, at + size);
-        at += part.length;
-        if (part.length > 0) controller.enqueue(encoder.encode(part.map((frame) => `${frame}\n\n`).join("")));
-        if (part.length > 0 && (at < frames.length || end !== "close")) return;
-        if (end === "hang") return new Promise((resolve) => endHang = resolve);
-        if (end === "close") return finish();
-        streams.delete(finish);
-        // Deno.serve prints this and resets the connection.
-        controller.error("double: the answer is cut here, as the test asked for");
-      },
-      cancel() {
-        streams.delete(finish);
-        endHang();
-        left++;
-        leaving.resolve();
-        leaving = Promise.withResolvers();
-      },
-    }, { highWaterMark: 0 });
-    return new Response(stream, {
-      headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" },
-    });
+    return server.stream(breakAnswer(streamFrames(message), fault, brokenBy(fault)));
   }
 
   function handle(request: Request): Response | Promise<Response> {
@@ -254,24 +185,19 @@ export function startAnthropicDouble(options: AnthropicDoubleOptions): Anthropic
     return errorResponse(404, { type: "not_found_error", message: "Not found" });
   }
 
-  const server = Deno.serve({ hostname: "127.0.0.1", port: options.port ?? 0, onListen() {} }, handle);
+  const server = serveDouble(handle, { port: options.port });
   return {
-    url: `http://127.0.0.1:${server.addr.port}`,
+    url: server.origin,
     requests,
     violations,
     get dropped() {
       return dropped;
     },
     get open() {
-      return streams.size;
+      return server.open;
     },
-    async untilLeft(count) {
-      while (left < count) await leaving.promise;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const finish of [...streams]) finish();
-      await server.shutdown();
-    },
+    untilLeft: server.untilLeft,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -370,39 +296,11 @@ function opened(block: Json): readonly [start: Json, deltas: readonly Json[]] {
   }
 }
 
-function words(text: string): readonly string[] {
-  return text.match(/\s*\S+|\s+$/g) ?? [];
-}
-
-/** At least three pieces of at most 16 characters, cut between characters. */
-function shreds(text: string): readonly string[] {
-  const characters = [...text];
-  const count = Math.max(3, Math.ceil(characters.length / 16));
-  const size = Math.ceil(characters.length / count);
-  return Array.from(
-    { length: count },
-    (_, index) => characters.slice(index * size, (index + 1) * size).join(""),
-  );
-}
-
-function breakAnswer(frames: readonly string[], fault: Fault | undefined): Answer {
-  if (fault === undefined || "status" in fault) return { frames, end: "close" };
-  if ("noDone" in fault) return { frames: frames.slice(0, -1), end: "close" };
-  if ("cutAfter" in fault) return { frames: frames.slice(0, fault.cutAfter), end: "cut" };
-  if ("hangAfter" in fault) return { frames: frames.slice(0, fault.hangAfter), end: "hang" };
-  if ("garbageAfter" in fault) {
-    const garbage = 'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{';
-    return { frames: [...frames.slice(0, fault.garbageAfter), garbage], end: "close" };
-  }
-  const error = frame(wireError({ type: fault.type ?? "api_error", message: "Overloaded" }));
-  return { frames: [...frames.slice(0, fault.errorFrameAfter), error], end: "close" };
-}
-
-function countMessages({ messages }: ModelRequest): ScriptedReply {
-  return { text: `You sent ${messages.length} messages.` };
-}
-
-if (import.meta.main) {
-  const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
-  console.log(`Listening on ${startAnthropicDouble({ script: countMessages, port }).url}`);
+/** Frames of what breaks an answer. */
+function brokenBy(fault: Fault | undefined): { readonly garbage: string; readonly error: string } {
+  const type = fault !== undefined && "type" in fault ? fault.type : "api_error";
+  return {
+    garbage: 'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{',
+    error: frame(wireError({ type, message: "Overloaded" })),
+  };
 }

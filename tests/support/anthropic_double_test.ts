@@ -605,22 +605,3 @@ Deno.test("startAnthropicDouble() ends silent answers when it is disposed of", a
   await double[Symbol.asyncDispose]();
   assert.match(await body, /message_start/);
 });
-
-Deno.test("anthropic_double.ts serves as a program", async () => {
-  const main = new URL("./anthropic_double.ts", import.meta.url).pathname;
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--allow-net=127.0.0.1", "--allow-env=SELVAGE_DOUBLE_PORT", main],
-    stdout: "piped",
-  });
-  await using process = command.spawn();
-  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
-  const url = /^Listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(value)?.[1];
-  const response = await fetch(`${url}/v1/messages`, {
-    method: "POST",
-    headers: HEADERS,
-    body: JSON.stringify(base),
-  });
-  assert.equal((await response.json()).content[0].text, "You sent 1 messages.");
-  await reader.cancel();
-});

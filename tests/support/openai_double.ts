@@ -1,25 +1,21 @@
 /**
  * A strict stand-in for the Chat Completions service, on loopback. It takes what the real one takes, refuses and
- * records what the real one refuses, and answers from a script. Run as a program it serves a small script of its
- * own on `SELVAGE_DOUBLE_PORT`. Longer than most files: faults, frames and the server know each other.
+ * records what the real one refuses, and answers from a script.
  */
-import type { ModelRequest } from "../../src/ports.ts";
 import { type Script, type ScriptedReply, scriptedTokens } from "../../src/models/scripted.ts";
+import {
+  type AnyDouble,
+  breakAnswer,
+  serveDouble,
+  shreds,
+  statusResponse,
+  type StreamFault,
+  words,
+} from "./double_server.ts";
 import { decodeRequest, findRefusal, isJson, type Json, type Refusal } from "./openai_wire_rules.ts";
 
-/** What goes wrong with one request. A number counts frames sent before it does. */
-export type Fault =
-  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** The socket is closed in the middle of the body. */
-  | { readonly cutAfter: number }
-  /** A frame that is no JSON, then the end. */
-  | { readonly garbageAfter: number }
-  /** Silence, until the client leaves or the double is disposed of. */
-  | { readonly hangAfter: number }
-  /** A frame `{"error":{…}}`, then the end. */
-  | { readonly errorFrameAfter: number }
-  /** The whole answer without the end mark. */
-  | { readonly noDone: true };
+/** What goes wrong with one request; the error in the stream is a frame `{"error":{…}}`. */
+export type Fault = StreamFault;
 
 /** Settings of {@link startDouble}. */
 export interface DoubleOptions {
@@ -37,40 +33,27 @@ export interface DoubleOptions {
   readonly token?: string;
 }
 
-/** A running double. */
-export interface Double extends AsyncDisposable {
-  /** Base URL, up to `/v1`. */
-  readonly url: string;
-  /** Bodies of all completion requests, refused ones included. */
-  readonly requests: readonly Json[];
-  /** What was refused and the real service would refuse as well. */
-  readonly violations: readonly string[];
-  /** Answers being streamed. */
-  readonly open: number;
-  /** Resolves once `count` clients in all have left before the end of their answer. */
-  untilLeft(count: number): Promise<void>;
-}
+/** A running double; its base URL goes up to `/v1`. */
+export type Double = AnyDouble;
 
-/** One answer on its way, in frames without their ending. */
-interface Answer {
-  readonly frames: readonly string[];
-  readonly end: "close" | "cut" | "hang";
-}
-
-const encoder = new TextEncoder();
-
-// Frames a write: a real network delivers them now one by one, now in a burst.
-const BURSTS = [1, 1, 3, 1, 2];
+const BROKEN = {
+  garbage: 'data: {"choices":[{',
+  error: `data: ${
+    JSON.stringify({
+      error: {
+        message: "The server had an error while processing your request.",
+        type: "server_error",
+        code: null,
+      },
+    })
+  }`,
+};
 
 /** Starts the double. It listens when this returns. */
 export function startDouble(options: DoubleOptions): Double {
   const { script, window = 128_000, token } = options;
   const requests: Json[] = [];
   const violations: string[] = [];
-  const streams = new Set<() => void>();
-  let left = 0;
-  let leaving = Promise.withResolvers<void>();
-
   function refuse(refusal: Refusal): Response {
     violations.push(refusal.message);
     return errorResponse(400, refusal.message, refusal);
@@ -102,12 +85,8 @@ export function startDouble(options: DoubleOptions): Double {
     const refusal = findRefusal(body) ?? (isJson(body) ? findTooLong(body) : null);
     const fault = isJson(body) ? options.faults?.(number, body) : undefined;
     const refused = refusal === null ? undefined : refuse(refusal);
-    if (fault !== undefined && "status" in fault) {
-      const text = typeof fault.body === "string"
-        ? fault.body
-        : JSON.stringify(fault.body ?? wireError("fault"));
-      return new Response(text, { status: fault.status, headers: fault.headers ?? {} });
-    }
+    const broken = statusResponse(fault, wireError("fault"));
+    if (broken !== undefined) return broken;
     if (refused !== undefined || !isJson(body)) return refused ?? errorResponse(400, "no body");
     const limit = body.max_completion_tokens ?? body.max_tokens ?? options.maxOutput;
     let reply: ScriptedReply;
@@ -118,46 +97,7 @@ export function startDouble(options: DoubleOptions): Double {
       return errorResponse(500, "The server had an error while processing your request.");
     }
     if (body.stream !== true) return Response.json(completion(body, reply, number));
-    return streamResponse(breakAnswer(streamFrames(body, reply, number), fault));
-  }
-
-  function streamResponse({ frames, end }: Answer): Response {
-    let at = 0;
-    let burst = 0;
-    let endHang = (): void => {};
-    let finish = (): void => {};
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        finish = () => {
-          if (!streams.delete(finish)) return;
-          controller.close();
-          endHang();
-        };
-        streams.add(finish);
-      },
-      pull(controller) {
-        const size = BURSTS[burst++ % BURSTS.length] ?? 1;
-        const part = frames.slice(at, at + size);
-        at += part.length;
-        if (part.length > 0) controller.enqueue(encoder.encode(part.map((frame) => `${frame}\n\n`).join("")));
-        if (part.length > 0 && (at < frames.length || end !== "close")) return;
-        if (end === "hang") return new Promise((resolve) => endHang = resolve);
-        if (end === "close") return finish();
-        streams.delete(finish);
-        // Deno.serve prints this and resets the connection.
-        controller.error("double: the answer is cut here, as the test asked for");
-      },
-      cancel() {
-        streams.delete(finish);
-        endHang();
-        left++;
-        leaving.resolve();
-        leaving = Promise.withResolvers();
-      },
-    }, { highWaterMark: 0 });
-    return new Response(stream, {
-      headers: { "content-type": "text/event-stream", "cache-control": "no-cache" },
-    });
+    return server.stream(breakAnswer(streamFrames(body, reply, number), fault, BROKEN));
   }
 
   function handle(request: Request): Response | Promise<Response> {
@@ -173,21 +113,16 @@ export function startDouble(options: DoubleOptions): Double {
     return errorResponse(404, `Invalid URL (${request.method} ${pathname})`);
   }
 
-  const server = Deno.serve({ hostname: "127.0.0.1", port: options.port ?? 0, onListen() {} }, handle);
+  const server = serveDouble(handle, { port: options.port, contentType: "text/event-stream" });
   return {
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    url: `${server.origin}/v1`,
     requests,
     violations,
     get open() {
-      return streams.size;
+      return server.open;
     },
-    async untilLeft(count) {
-      while (left < count) await leaving.promise;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const finish of [...streams]) finish();
-      await server.shutdown();
-    },
+    untilLeft: server.untilLeft,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -282,47 +217,4 @@ function streamFrames(body: Json, reply: ScriptedReply, number: number): string[
   if (asksUsage) push([], usageOf(body, reply));
   frames.push("data: [DONE]");
   return frames;
-}
-
-function words(text = ""): readonly string[] {
-  return text.match(/\s*\S+|\s+$/g) ?? [];
-}
-
-/** At least three pieces of at most 16 characters, cut between characters. */
-function shreds(text: string): readonly string[] {
-  const characters = [...text];
-  const count = Math.max(3, Math.ceil(characters.length / 16));
-  const size = Math.ceil(characters.length / count);
-  return Array.from(
-    { length: count },
-    (_, index) => characters.slice(index * size, (index + 1) * size).join(""),
-  );
-}
-
-function breakAnswer(frames: readonly string[], fault: Fault | undefined): Answer {
-  if (fault === undefined || "status" in fault) return { frames, end: "close" };
-  if ("noDone" in fault) return { frames: frames.slice(0, -1), end: "close" };
-  if ("cutAfter" in fault) return { frames: frames.slice(0, fault.cutAfter), end: "cut" };
-  if ("hangAfter" in fault) return { frames: frames.slice(0, fault.hangAfter), end: "hang" };
-  if ("garbageAfter" in fault) {
-    return { frames: [...frames.slice(0, fault.garbageAfter), 'data: {"choices":[{'], end: "close" };
-  }
-  const error = {
-    message: "The server had an error while processing your request.",
-    type: "server_error",
-    code: null,
-  };
-  return {
-    frames: [...frames.slice(0, fault.errorFrameAfter), `data: ${JSON.stringify({ error })}`],
-    end: "close",
-  };
-}
-
-function countMessages({ messages }: ModelRequest): ScriptedReply {
-  return { text: `You sent ${messages.length} messages.` };
-}
-
-if (import.meta.main) {
-  const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
-  console.log(`Listening on ${startDouble({ script: countMessages, port }).url}`);
 }

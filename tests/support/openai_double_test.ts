@@ -351,18 +351,3 @@ Deno.test("startDouble() ends silent answers when it is disposed of", async () =
   await double[Symbol.asyncDispose]();
   assert.match(await text, /assistant/);
 });
-
-Deno.test("openai_double.ts serves as a program", async () => {
-  const main = new URL("./openai_double.ts", import.meta.url).pathname;
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--allow-net=127.0.0.1", "--allow-env=SELVAGE_DOUBLE_PORT", main],
-    stdout: "piped",
-  });
-  await using process = command.spawn();
-  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
-  const url = /^Listening on (http:\/\/127\.0\.0\.1:\d+\/v1)\n$/.exec(value)?.[1];
-  const response = await fetch(`${url}/chat/completions`, { method: "POST", body: JSON.stringify(base) });
-  assert.equal((await response.json()).choices[0].message.content, "You sent 1 messages.");
-  await reader.cancel();
-});

@@ -1,31 +1,31 @@
 /**
  * A strict stand-in for the Responses service, on loopback. It takes what the real one takes, refuses and records what
- * the real one refuses, and answers from a script. Run as a program it serves a small script of its own on
- * `SELVAGE_DOUBLE_PORT`. Longer than most files: faults, frames and the server know each other.
+ * the real one refuses, and answers from a script. Longer than most files: ids, seals and frames know each other.
  */
 import { type ScriptedReply, scriptedTokens } from "../../src/models/scripted.ts";
 import type { ModelRequest } from "../../src/ports.ts";
+import {
+  type AnyDouble,
+  breakAnswer,
+  serveDouble,
+  shreds,
+  statusResponse,
+  type StreamFault,
+  words,
+} from "./double_server.ts";
 import { decodeRequest } from "./responses_wire_request.ts";
 import { findRefusal, isJson, type Issued, type Json, type Refusal } from "./responses_wire_rules.ts";
 
-/** What goes wrong with one request. A number counts frames sent before it does. */
+/** What goes wrong with one request; the error in the stream is an `error` event. */
 export type Fault =
-  | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
-  /** The socket is closed in the middle of the body. */
-  | { readonly cutAfter: number }
-  /** A frame that is no JSON, then the end. */
-  | { readonly garbageAfter: number }
-  /** Silence, until the client leaves or the double is disposed of. */
-  | { readonly hangAfter: number }
-  /** An `error` event, then the end; `failed`: the error of a `response.failed` in its place. */
+  | StreamFault
   | {
     readonly errorFrameAfter: number;
     readonly code?: string;
     readonly message?: string;
+    /** True: the error of a `response.failed` in its place. */
     readonly failed?: boolean;
-  }
-  /** The whole answer without `response.completed`. */
-  | { readonly noDone: true };
+  };
 
 /** What a script answers: the parts of a reply, or items of its own. */
 export interface ResponsesReply extends ScriptedReply {
@@ -58,32 +58,11 @@ export interface ResponsesDoubleOptions {
   readonly lateTooLong?: boolean;
 }
 
-/** A running double. */
-export interface ResponsesDouble extends AsyncDisposable {
-  /** Base URL, up to `/v1`. */
-  readonly url: string;
-  /** Bodies of all requests, refused ones included. */
-  readonly requests: readonly Json[];
-  /** What was refused and the real service would refuse as well. */
-  readonly violations: readonly string[];
-  /** Answers being streamed. */
-  readonly open: number;
-  /** Resolves once `count` clients in all have left before the end of their answer. */
-  untilLeft(count: number): Promise<void>;
+/** A running double; its base URL goes up to `/v1`. */
+export interface ResponsesDouble extends AnyDouble {
   /** Makes all that was sealed before unreadable, as a change of keys does. */
   forget(): void;
 }
-
-/** One answer on its way, in frames without their ending. */
-interface Answer {
-  readonly frames: readonly string[];
-  readonly end: "close" | "cut" | "hang";
-}
-
-const encoder = new TextEncoder();
-
-// Frames a write: a real network delivers them now one by one, now in a burst.
-const BURSTS = [1, 1, 3, 1, 2];
 
 const PREFIXES: Readonly<Record<string, string>> = {
   message: "msg",
@@ -100,10 +79,6 @@ export function startResponsesDouble(options: ResponsesDoubleOptions): Responses
   const requests: Json[] = [];
   const violations: string[] = [];
   const issued = new Map<string, Issued>();
-  const streams = new Set<() => void>();
-  let left = 0;
-  let leaving = Promise.withResolvers<void>();
-
   function refuse(refusal: Refusal): Response {
     violations.push(refusal.message);
     return errorResponse(refusal);
@@ -149,18 +124,14 @@ export function startResponsesDouble(options: ResponsesDoubleOptions): Responses
     const fault = isJson(body) ? options.faults?.(number, body) : undefined;
     const refused = refusal ?? (options.lateTooLong === true ? null : long);
     const response = refused === null ? undefined : refuse(refused);
-    if (fault !== undefined && "status" in fault) {
-      const text = typeof fault.body === "string"
-        ? fault.body
-        : JSON.stringify(fault.body ?? wireError({ message: "fault", code: null, param: null }));
-      return new Response(text, { status: fault.status, headers: fault.headers ?? {} });
-    }
+    const broken = statusResponse(fault, wireError({ message: "fault", code: null, param: null }));
+    if (broken !== undefined) return broken;
     if (response !== undefined || !isJson(body)) return response ?? new Response(null, { status: 400 });
     if (long !== null) {
       violations.push(long.message);
       const { message } = long;
       const fault = { errorFrameAfter: 2, code: "context_length_exceeded", message };
-      return streamResponse(breakAnswer(streamFrames(shell(body, number), []), fault));
+      return server.stream(breakAnswer(streamFrames(shell(body, number), []), fault, brokenBy(fault)));
     }
     let reply: ResponsesReply;
     try {
@@ -180,46 +151,8 @@ export function startResponsesDouble(options: ResponsesDoubleOptions): Responses
       usage: usageOf(body, reply),
     };
     if (body.stream !== true) return Response.json(whole);
-    return streamResponse(breakAnswer(streamFrames(whole, whole.output as readonly Json[]), fault));
-  }
-
-  function streamResponse({ frames, end }: Answer): Response {
-    let at = 0;
-    let burst = 0;
-    let endHang = (): void => {};
-    let finish = (): void => {};
-    const stream = new ReadableStream<Uint8Array>({
-      start(controller) {
-        finish = () => {
-          if (!streams.delete(finish)) return;
-          controller.close();
-          endHang();
-        };
-        streams.add(finish);
-      },
-      pull(controller) {
-        const size = BURSTS[burst++ % BURSTS.length] ?? 1;
-        const part = frames.slice(at, at + size);
-        at += part.length;
-        if (part.length > 0) controller.enqueue(encoder.encode(part.map((frame) => `${frame}\n\n`).join("")));
-        if (part.length > 0 && (at < frames.length || end !== "close")) return;
-        if (end === "hang") return new Promise((resolve) => endHang = resolve);
-        if (end === "close") return finish();
-        streams.delete(finish);
-        // Deno.serve prints this and resets the connection.
-        controller.error("double: the answer is cut here, as the test asked for");
-      },
-      cancel() {
-        streams.delete(finish);
-        endHang();
-        left++;
-        leaving.resolve();
-        leaving = Promise.withResolvers();
-      },
-    }, { highWaterMark: 0 });
-    return new Response(stream, {
-      headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" },
-    });
+    const frames = streamFrames(whole, whole.output as readonly Json[]);
+    return server.stream(breakAnswer(frames, fault, brokenBy(fault)));
   }
 
   function handle(request: Request): Response | Promise<Response> {
@@ -237,24 +170,19 @@ export function startResponsesDouble(options: ResponsesDoubleOptions): Responses
     });
   }
 
-  const server = Deno.serve({ hostname: "127.0.0.1", port: options.port ?? 0, onListen() {} }, handle);
+  const server = serveDouble(handle, { port: options.port });
   return {
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    url: `${server.origin}/v1`,
     requests,
     violations,
     get open() {
-      return streams.size;
+      return server.open;
     },
-    async untilLeft(count) {
-      while (left < count) await leaving.promise;
-    },
+    untilLeft: server.untilLeft,
     forget() {
       issued.clear();
     },
-    async [Symbol.asyncDispose]() {
-      for (const finish of [...streams]) finish();
-      await server.shutdown();
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
@@ -388,7 +316,7 @@ function opened(item: Json): readonly [start: Json, events: readonly Json[]] {
     case "function_call": {
       const text = String(item.arguments);
       return [{ ...item, status: "in_progress", arguments: "" }, [
-        ...shreds(text).map((delta) => ({
+        ...shreds(text).filter((piece) => piece !== "").map((delta) => ({
           type: "response.function_call_arguments.delta",
           delta,
           obfuscation: "x",
@@ -433,44 +361,19 @@ function partEvents(part: Json, content_index: number): readonly Json[] {
   ];
 }
 
-function words(text: string): readonly string[] {
-  return text.match(/\s*\S+|\s+$/g) ?? [];
-}
-
-/** At least three pieces of at most 16 characters, cut between characters. */
-function shreds(text: string): readonly string[] {
-  const characters = [...text];
-  const count = Math.max(3, Math.ceil(characters.length / 16));
-  const size = Math.ceil(characters.length / count);
-  return Array.from(
-    { length: count },
-    (_, index) => characters.slice(index * size, (index + 1) * size).join(""),
-  ).filter((piece) => piece !== "");
-}
-
-function breakAnswer(frames: readonly string[], fault: Fault | undefined): Answer {
-  if (fault === undefined || "status" in fault) return { frames, end: "close" };
-  if ("noDone" in fault) return { frames: frames.slice(0, -1), end: "close" };
-  if ("cutAfter" in fault) return { frames: frames.slice(0, fault.cutAfter), end: "cut" };
-  if ("hangAfter" in fault) return { frames: frames.slice(0, fault.hangAfter), end: "hang" };
-  if ("garbageAfter" in fault) {
-    const garbage = 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"';
-    return { frames: [...frames.slice(0, fault.garbageAfter), garbage], end: "close" };
-  }
-  const { code = "server_error", errorFrameAfter, failed = false } = fault;
-  const { message = "The server had an error while processing your request." } = fault;
-  const broken = failed
+/** Frames of what breaks an answer. */
+function brokenBy(fault: Fault | undefined): { readonly garbage: string; readonly error: string } {
+  const {
+    code = "server_error",
+    errorFrameAfter = 0,
+    failed = false,
+    message = "The server had an error while processing your request.",
+  } = fault !== undefined && "errorFrameAfter" in fault ? fault as Extract<Fault, { failed?: boolean }> : {};
+  const error = failed
     ? { type: "response.failed", response: { status: "failed", error: { code, message }, output: [] } }
     : { type: "error", code, message, param: null };
-  const last = frame({ ...broken, sequence_number: errorFrameAfter });
-  return { frames: [...frames.slice(0, errorFrameAfter), last], end: "close" };
-}
-
-function countMessages({ messages }: ModelRequest): ScriptedReply {
-  return { text: `You sent ${messages.length} messages.` };
-}
-
-if (import.meta.main) {
-  const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
-  console.log(`Listening on ${startResponsesDouble({ script: countMessages, port }).url}`);
+  return {
+    garbage: 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"',
+    error: frame({ ...error, sequence_number: errorFrameAfter }),
+  };
 }

@@ -578,19 +578,3 @@ Deno.test("startResponsesDouble() can fall silent, and sees the client leave", a
   await double.untilLeft(1);
   assert.equal(double.open, 0);
 });
-
-Deno.test("responses_double.ts serves as a program", async () => {
-  const main = new URL("./responses_double.ts", import.meta.url).pathname;
-  await using child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--allow-net=127.0.0.1", "--allow-env=SELVAGE_DOUBLE_PORT", main],
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
-  const url = value.match(/Listening on (\S+)/)?.[1];
-  const response = await fetch(`${url}/responses`, { method: "POST", body: JSON.stringify(base) });
-  const { output } = await response.json();
-  assert.equal(output[0].content[0].text, "You sent 1 messages.");
-  await reader.cancel();
-});

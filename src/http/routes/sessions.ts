@@ -73,8 +73,15 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
 
   app.get("/", async (c) => {
     const { limit, after } = c.req.query();
+    if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
+      throw new SelvageError(
+        "bad_request",
+        `Cannot list sessions: found limit ${JSON.stringify(limit.slice(0, 40))}, wanted a whole number`,
+        { fields: { field: "limit" } },
+      );
+    }
     const { sessions, next } = await store.list(c.get("principal"), {
-      ...(limit === undefined ? {} : { limit: /^\d{1,9}$/.test(limit) ? Number(limit) : NaN }),
+      ...(limit === undefined ? {} : { limit: Number(limit) }),
       ...(after === undefined ? {} : { after }),
     });
     return c.json({ sessions: sessions.map(({ key, head }) => summaryOf(key, head)), next });

@@ -106,7 +106,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const turn = c.req.param("id");
     const last = c.req.header("last-event-id") ?? c.req.query("after") ?? "";
     // The id of another turn's event says nothing about this one: everything is sent.
-    const [, of, number] = last.match(/^(?:(.*):)?(\d{1,15})$/s) ?? [];
+    const [, of, number] = last.match(/^(?:(.*):)?(\d{1,30})$/s) ?? [];
     const seen = of === undefined || of === turn ? number : undefined;
     const found = await host.follow(owner, turn, seen === undefined ? 0 : Number(seen) + 1);
     if (found !== null) return stream(found);

@@ -1,0 +1,322 @@
+/** The parts of an AI SDK stream put together to one answer. Private to the adapters. */
+import type { AssistantMessage, FilePart, ProviderOptions, ToolResultPart } from "../core/message.ts";
+import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
+import { Assembler } from "./_assembler.ts";
+import { badResponse, type ErrorContext, streamCut, streamFailure, tooLong } from "./_errors.ts";
+import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
+import { OWN } from "./_prompt_sdk.ts";
+import { sdkFailure } from "./_sdk_errors.ts";
+
+type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
+
+/** A part of the message while its deltas come in. */
+interface OpenPart {
+  readonly kind: "text" | "reasoning" | "call" | "whole";
+  /** Text, reasoning, or the text of the arguments. */
+  text: string;
+  /** Of a call. */
+  readonly id: string;
+  readonly name: string;
+  /** Index among the calls that we have to answer; -1 for any other part. */
+  readonly call: number;
+  isProviderRun: boolean;
+  metadata: ProviderOptions;
+  /** A part that came in one piece. */
+  readonly whole?: AssistantPart;
+}
+
+/** Puts an answer together from stream parts. */
+export class PartAssembler extends Assembler {
+  readonly #from: string;
+  readonly #parts: OpenPart[] = [];
+  /** By kind and id: text and reasoning may have the same ids, and an id may come again for a new part. */
+  readonly #open = new Map<string, OpenPart>();
+  #calls = 0;
+  #end: { readonly unified: string; readonly raw: string } | undefined;
+  #usage: Usage | undefined;
+
+  /**
+   * @param context What error messages start with and never show.
+   * @param from Which model answers, and whose.
+   */
+  constructor(context: ErrorContext, from: string) {
+    super(context);
+    this.#from = from;
+  }
+
+  /** True once the provider has said that the answer is whole. */
+  override get complete(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Takes one part of the stream in. */
+  part(part: unknown): void {
+    if (this.failure !== undefined || this.done) return;
+    if (isObject(part)) this.take(part);
+    else this.failure = badResponse("a stream part that is no object", this.context);
+  }
+
+  /** The terminal event. Only to be called when {@link PartAssembler.complete}. */
+  finish(): ModelEvent {
+    const { raw, unified } = this.#end ?? { raw: "", unified: "" };
+    const message: AssistantMessage = {
+      role: "assistant",
+      content: this.#parts.flatMap((part) => this.#made(part) ?? []),
+    };
+    const hasCalls = this.#parts.some(({ call, isProviderRun }) => call >= 0 && !isProviderRun);
+    const reason = finishReason(unified, { raw, hasCalls });
+    return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
+  }
+
+  protected override take(part: Fields): void {
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start":
+        this.#start(kindOf(part), part);
+        break;
+      case "text-delta":
+      case "reasoning-delta":
+        this.#takeText(kindOf(part), part);
+        break;
+      case "text-end":
+      case "reasoning-end":
+        this.#note(this.#open.get(`${kindOf(part)} ${part.id}`), part);
+        break;
+      case "tool-input-start":
+        this.#startCall(part, part.id);
+        break;
+      case "tool-input-delta":
+        this.#takeInput(part);
+        break;
+      case "tool-call":
+        this.#takeCall(part);
+        break;
+      case "tool-result":
+        this.#takeResult(part);
+        break;
+      case "file":
+        this.#takeFile(part);
+        break;
+      case "custom":
+        this.#takeCustom(part);
+        break;
+      case "tool-approval-request":
+        this.failure = badResponse("a wish for an approval that nobody here can give", this.context);
+        break;
+      case "error":
+        this.failure = sdkFailure(part.error, { ...this.context, begun: this.begun });
+        break;
+      case "finish":
+        this.#finish(part);
+        break;
+      default:
+        // `stream-start`, `response-metadata`, `tool-input-end`, `source`, `raw`, `ping`, and what is yet to come.
+        break;
+    }
+  }
+
+  #add(part: Partial<OpenPart> & Pick<OpenPart, "kind">): OpenPart {
+    const made = { text: "", id: "", name: "", call: -1, isProviderRun: false, metadata: {}, ...part };
+    this.#parts.push(made);
+    return made;
+  }
+
+  #start(kind: "text" | "reasoning", part: Fields): OpenPart {
+    const made = this.#add({ kind });
+    this.#open.set(`${kind} ${part.id}`, made);
+    this.#note(made, part);
+    return made;
+  }
+
+  #takeText(kind: "text" | "reasoning", part: Fields): void {
+    const open = this.#open.get(`${kind} ${part.id}`) ?? this.#start(kind, part);
+    this.#note(open, part);
+    const text = textOf(part.delta);
+    if (text === "") return;
+    open.text += text;
+    this.push({ type: kind === "text" ? "text.delta" : "reasoning.delta", text });
+  }
+
+  #startCall(part: Fields, id: unknown): OpenPart {
+    const name = textOf(part.toolName);
+    const isProviderRun = part.providerExecuted === true;
+    const call = isProviderRun ? -1 : this.#calls++;
+    const made = this.#add({ kind: "call", id: textOf(id), name, call, isProviderRun });
+    this.#open.set(`call ${id}`, made);
+    this.#note(made, part);
+    if (name === "") this.failure = badResponse("a tool call without a name", this.context);
+    // Empty or not: it tells that the call has begun.
+    else if (call >= 0) this.push({ type: "tool.input.delta", call, name, delta: "" });
+    return made;
+  }
+
+  #takeInput(part: Fields): void {
+    const open = this.#open.get(`call ${part.id}`);
+    if (open === undefined) {
+      this.failure = badResponse("arguments without their tool call", this.context);
+      return;
+    }
+    const delta = textOf(part.delta);
+    this.#note(open, part);
+    open.text += delta;
+    if (delta !== "" && open.call >= 0) {
+      this.push({ type: "tool.input.delta", call: open.call, name: open.name, delta });
+    }
+  }
+
+  /** Takes a call as the provider says that it is, and passes on what of it was not seen yet. */
+  #takeCall(part: Fields): void {
+    const open = this.#open.get(`call ${part.toolCallId}`) ?? this.#startCall(part, part.toolCallId);
+    this.#note(open, part);
+    open.isProviderRun ||= part.providerExecuted === true;
+    const input = typeof part.input === "string" ? part.input : JSON.stringify(part.input ?? {});
+    if (open.text === "" && open.call >= 0 && !open.isProviderRun && input !== "{}") {
+      this.push({ type: "tool.input.delta", call: open.call, name: open.name, delta: input });
+    }
+    open.text = input;
+  }
+
+  #takeResult(part: Fields): void {
+    const toolCallId = textOf(part.toolCallId);
+    const value = part.result ?? null;
+    const output: ToolResultPart["output"] = { type: part.isError === true ? "error-json" : "json", value };
+    const whole: ToolResultPart = {
+      type: "tool-result",
+      toolCallId,
+      toolName: textOf(part.toolName),
+      output,
+      providerOptions: this.#ownOptions(part),
+    };
+    const earlier = this.#parts.findIndex((other) =>
+      other.whole?.type === "tool-result" && other.whole.toolCallId === toolCallId
+    );
+    // A preliminary result is replaced by the next one.
+    if (earlier >= 0) this.#parts.splice(earlier, 1);
+    this.#add({ kind: "whole", whole });
+  }
+
+  #takeFile(part: Fields): void {
+    const { data, url } = isObject(part.data) ? part.data : { data: part.data, url: undefined };
+    const content = data instanceof Uint8Array
+      ? toBase64(data)
+      : url === undefined
+      ? textOf(data)
+      : String(url);
+    const mediaType = textOf(part.mediaType) || "application/octet-stream";
+    const file: FilePart = {
+      type: "file",
+      mediaType,
+      data: content,
+      // Always, so that it can be told from a file of another model's.
+      providerOptions: this.#ownOptions(part),
+    };
+    this.#add({ kind: "whole", whole: file });
+  }
+
+  #takeCustom(part: Fields): void {
+    const custom = textOf(part.kind);
+    // What the message said of itself; it is not to be sent back.
+    if (custom === "" || custom.endsWith(".message_start")) return;
+    const providerOptions = { ...metadataOf(part), [OWN]: { from: this.#from, custom } };
+    this.#add({ kind: "whole", whole: { type: "reasoning", text: "", providerOptions } });
+  }
+
+  #finish(part: Fields): void {
+    const { finishReason } = part;
+    const raw = isObject(finishReason) ? textOf(finishReason.raw) : "";
+    const unified = isObject(finishReason) ? textOf(finishReason.unified) : textOf(finishReason);
+    const isUnsaid = unified === "" || unified === "unknown" ||
+      unified === "other" && isObject(finishReason) && raw === "";
+    if (unified === "interrupted" || isUnsaid) this.failure = streamCut(this.context);
+    else if (unified === "error") {
+      const said = { message: raw === "" ? "" : `finish reason ${raw}`, code: "", type: "" };
+      this.failure = streamFailure(said, { ...this.context, retryable: true });
+    } else if (raw === "model_context_window_exceeded" && this.#parts.length === 0) {
+      this.failure = tooLong({ message: "", code: "", type: "" }, this.context);
+    } else {
+      this.#usage = usageOf(part.usage);
+      this.#end = { unified, raw };
+      this.done = true;
+    }
+  }
+
+  /** Keeps what the provider says about a part: field by field, the last word counts. */
+  #note(open: OpenPart | undefined, part: Fields): void {
+    if (open === undefined) return;
+    for (const [provider, fields] of Object.entries(metadataOf(part))) {
+      open.metadata = { ...open.metadata, [provider]: { ...open.metadata[provider], ...fields } };
+    }
+  }
+
+  #ownOptions(part: Fields): ProviderOptions {
+    return { ...metadataOf(part), [OWN]: { from: this.#from } };
+  }
+
+  #made(part: OpenPart): AssistantPart | null {
+    const { call, id, isProviderRun, kind, metadata, name, text, whole } = part;
+    const options = Object.keys(metadata).length === 0 ? {} : { providerOptions: metadata };
+    switch (kind) {
+      case "text":
+      case "reasoning":
+        return text === "" && !("providerOptions" in options) ? null : { type: kind, text, ...options };
+      case "call":
+        return {
+          type: "tool-call",
+          toolCallId: id || `call_${call}`,
+          toolName: name,
+          input: parseArguments(text),
+          ...(isProviderRun
+            ? { providerExecuted: true, providerOptions: { ...metadata, [OWN]: { from: this.#from } } }
+            : options),
+        };
+      case "whole":
+        return whole ?? null;
+      default:
+        return kind satisfies never;
+    }
+  }
+}
+
+function kindOf({ type }: Fields): "text" | "reasoning" {
+  return textOf(type).startsWith("text") ? "text" : "reasoning";
+}
+
+function metadataOf({ providerMetadata }: Fields): ProviderOptions {
+  if (!isObject(providerMetadata)) return {};
+  const entries = Object.entries(providerMetadata).filter((entry): entry is [string, Fields] =>
+    isObject(entry[1])
+  );
+  return Object.fromEntries(entries);
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** Totals lie one level down since version 3 of the interface. */
+function usageOf(usage: unknown): Usage | undefined {
+  if (!isObject(usage)) return undefined;
+  const { cachedInputTokens, inputTokens, outputTokens } = usage;
+  const input = isObject(inputTokens) ? inputTokens.total : inputTokens;
+  const output = isObject(outputTokens) ? outputTokens.total : outputTokens;
+  const cached = isObject(inputTokens) ? inputTokens.cacheRead : cachedInputTokens;
+  // A bill without input is none.
+  if (typeof input !== "number" || input === 0) return undefined;
+  return {
+    inputTokens: input,
+    outputTokens: typeof output === "number" ? output : 0,
+    ...(typeof cached === "number" ? { cachedTokens: cached } : {}),
+  };
+}
+
+function finishReason(
+  unified: string,
+  { hasCalls, raw }: { readonly hasCalls: boolean; readonly raw: string },
+): FinishReason {
+  if (unified === "length" || unified === "content-filter") return unified;
+  // The answer waits for a provider that is asked to go on with it: it is not whole.
+  if (raw === "pause_turn" && !hasCalls) return "length";
+  return hasCalls ? "tool-calls" : "stop";
+}

@@ -1,0 +1,102 @@
+/** What models of the AI SDK throw, or put into their streams, as one of our errors. Private to the adapters. */
+import { SelvageError } from "../core/errors.ts";
+import { anthropicRefusal, anthropicStreamError } from "./_anthropic_errors.ts";
+import { badResponse, type ErrorContext, readError, streamCut, streamFailure } from "./_errors.ts";
+import { unreachable } from "./_http.ts";
+import { type Fields, isObject } from "./_json.ts";
+import { responsesStreamError } from "./_openai_errors.ts";
+import { parseRetryAfter } from "./_retry.ts";
+
+/** What {@link sdkFailure} goes by. */
+export interface SdkErrorContext extends ErrorContext {
+  /** True once a part of the answer has been passed on. */
+  readonly begun: boolean;
+  /** Milliseconds since the epoch. Default 0: dates in `retry-after` are then not read. */
+  readonly now?: number;
+}
+
+/** Errors that name what the embedder has to change, with the code that says so. */
+const CODES: Readonly<Record<string, string>> = {
+  AI_LoadAPIKeyError: "model_auth",
+  AI_LoadSettingError: "model_auth",
+  AI_NoSuchModelError: "model_not_found",
+  AI_NoSuchProviderReferenceError: "model_refused",
+  AI_UnsupportedFunctionalityError: "model_refused",
+  AI_InvalidPromptError: "model_refused",
+  AI_InvalidArgumentError: "model_refused",
+};
+
+const UNREADABLE = new Set([
+  "AI_JSONParseError",
+  "AI_TypeValidationError",
+  "AI_EmptyResponseBodyError",
+  "AI_NoContentGeneratedError",
+]);
+
+/** Says whether a model of the AI SDK cannot put a prompt into the form of its protocol. */
+export function isUnsupported(error: unknown): boolean {
+  return error instanceof SelvageError && error.cause instanceof Error &&
+    error.cause.name === "AI_UnsupportedFunctionalityError";
+}
+
+/** The error for whatever a model of the AI SDK threw, or sent as an `error` part. */
+export function sdkFailure(error: unknown, context: SdkErrorContext): SelvageError {
+  if (error instanceof SelvageError) return error;
+  // Classes cannot be compared: there may be several copies of the package. Their names are made for that.
+  return error instanceof Error ? ofThrown(error, context) : ofPayload(error, context);
+}
+
+function ofThrown(error: Error, context: SdkErrorContext): SelvageError {
+  const { action, begun } = context;
+  const { isRetryable, responseBody, statusCode } = error as Error & Fields;
+  if (typeof statusCode === "number" && (statusCode < 200 || statusCode >= 300)) {
+    const body = typeof responseBody === "string" && responseBody !== "" ? responseBody : error.message;
+    return anthropicRefusal(statusCode, body, { ...context, retryAfterMs: retryAfter(error, context) });
+  }
+  const code = CODES[error.name];
+  if (code !== undefined) {
+    const message = `${action}: found a request that the model's package cannot send, wanted one that it can`;
+    const fields = { retryable: false, upstream: clean(error.message, context) };
+    return new SelvageError(code, message, { cause: error, fields });
+  }
+  if (UNREADABLE.has(error.name)) return badResponse("an event that cannot be read", context);
+  if (error.name === "AI_InvalidResponseDataError") {
+    const isCut = /without a finish reason/.test(error.message);
+    return isCut ? streamCut(context) : badResponse("an event out of place", context);
+  }
+  // What is left is the network, wrapped once or not at all.
+  const cause = error.name === "AI_APICallError" ? error.cause ?? error : error;
+  if (cause instanceof TypeError || isRetryable === true) {
+    if (begun) return streamCut(context, cause);
+    const lost = unreachable(action, cause);
+    return new SelvageError(lost.code, lost.message, { cause, fields: { retryable: true } });
+  }
+  if (!begun) return unreachable(action, cause);
+  const { code: broken, fields, message } = streamFailure({ message: error.message, code: "", type: "" }, {
+    ...context,
+    retryable: false,
+  });
+  return new SelvageError(broken, message, { cause, fields });
+}
+
+/** Errors in the stream: what the provider has sent, with what its package has made of the status. */
+function ofPayload(payload: unknown, context: SdkErrorContext): SelvageError {
+  const said = isObject(payload)
+    ? { ...payload, code: payload.statusCode ?? payload.code }
+    : { message: String(payload) };
+  const { message, type } = readError({ error: said });
+  const isAnthropic = /^(overloaded|rate_limit)_error$/.test(type) || /prompt is too long/i.test(message);
+  return isAnthropic
+    ? anthropicStreamError({ error: said }, context)
+    : responsesStreamError({ error: said }, context);
+}
+
+function retryAfter(error: Error, { now = 0 }: SdkErrorContext): number | undefined {
+  const { responseHeaders } = error as Error & Fields;
+  const value = isObject(responseHeaders) ? responseHeaders["retry-after"] : undefined;
+  return parseRetryAfter(typeof value === "string" ? value : null, now);
+}
+
+function clean(words: string, { secret }: ErrorContext): string {
+  return (secret === undefined || secret === "" ? words : words.replaceAll(secret, "[key]")).slice(0, 300);
+}

@@ -1,0 +1,93 @@
+/** Waiting for a provider such that neither an abort nor a silence can be outlasted. Private to the adapters. */
+import { SelvageError } from "../core/errors.ts";
+import type { Clock } from "../ports.ts";
+
+/** What {@link watched} needs. */
+export interface WatchOptions {
+  readonly clock: Clock;
+  /** Milliseconds of silence after which the provider counts as stalled. */
+  readonly stallMs: number;
+  readonly signal: AbortSignal;
+  /** Starts every error message, for example `Cannot get an answer from gpt-5`. */
+  readonly action: string;
+  /** Ends whatever is waited for: called when the signal aborts, and after a silence. */
+  readonly stop: () => void;
+  /** What to throw where the work itself fails. */
+  readonly broken: (cause: unknown) => unknown;
+}
+
+/** Waits for pieces of work, one at a time. */
+export interface Watch {
+  /** Resolves with the work. Throws the signal's reason, `model_stalled`, or what became of the work's own failure. */
+  wait<T>(work: () => Promise<T>): Promise<T>;
+  /** Lets go of the signal and of every timer. */
+  close(): void;
+}
+
+/** One for all: an abort without a reason makes an exception with its stack, for each request. */
+const CLOSED = new DOMException("Nothing is waited for any more", "AbortError");
+
+/** The longest delay that a timer takes, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Begins to watch a signal; the time counts only while something is waited for. */
+export function watched(options: WatchOptions): Watch {
+  const { action, broken, clock, signal, stallMs, stop } = options;
+  const quiet = new AbortController();
+  let failure: { readonly error: unknown } | undefined;
+  let waitingSince: number | null = null;
+  let watching = false;
+
+  // One timer for many waits: it looks at its last start when it fires. A slow consumer is not silence, so it goes
+  // off duty where nobody waits.
+  async function watch(): Promise<void> {
+    watching = true;
+    try {
+      while (waitingSince !== null) {
+        const left = waitingSince + stallMs - clock.now();
+        if (left <= 0) {
+          const found = `found ${stallMs} ms of silence, wanted bytes at least that often`;
+          failure = {
+            error: new SelvageError("model_stalled", `${action}: ${found}`, { fields: { retryable: true } }),
+          };
+          return stop();
+        }
+        await clock.sleep(Math.min(left, MAX_TIMER_MS), quiet.signal);
+      }
+    } catch (error) {
+      // close() ends the sleep; anything else is a clock that failed, which the next wait reports.
+      if (quiet.signal.aborted) return;
+      failure ??= { error };
+      stop();
+    } finally {
+      watching = false;
+    }
+  }
+
+  async function wait<T>(work: () => Promise<T>): Promise<T> {
+    let failed: { readonly cause: unknown } | undefined;
+    let value: T | undefined;
+    waitingSince = clock.now();
+    if (!watching) void watch();
+    try {
+      value = await work();
+    } catch (cause) {
+      failed = { cause };
+    } finally {
+      waitingSince = null;
+    }
+    // In this order: a cancelled reader looks like the end of the body, and an aborted fetch like a failure.
+    if (signal.aborted) throw signal.reason;
+    if (failure !== undefined) throw failure.error;
+    if (failed !== undefined) throw broken(failed.cause);
+    return value as T;
+  }
+
+  function close(): void {
+    signal.removeEventListener("abort", stop);
+    quiet.abort(CLOSED);
+  }
+
+  signal.addEventListener("abort", stop, { once: true });
+  return { wait, close };
+}

@@ -1,0 +1,212 @@
+/**
+ * The adapter for language models of the AI SDK: any provider that has a package for it.
+ *
+ * @module
+ */
+import type { SelvageError } from "../core/errors.ts";
+import type { ProviderOptions } from "../core/message.ts";
+import { systemClock } from "../loop/clock.ts";
+import type { Clock, Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
+import { modelFacts } from "../tokens/models.ts";
+import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
+import { PartAssembler } from "./_assemble_sdk.ts";
+import { type ErrorContext, streamCut } from "./_errors.ts";
+import type { Fields } from "./_json.ts";
+import { PromptRenderer } from "./_prompt_sdk.ts";
+import { isRetried, retryDelay } from "./_retry.ts";
+import { isUnsupported, sdkFailure } from "./_sdk_errors.ts";
+import { watched } from "./_wait.ts";
+import { positive } from "./hosted.ts";
+
+/** Settings of {@link aiSdk}. */
+export interface AiSdkOptions {
+  /** Tokens of request and answer together that the model can hold; default by name, 32,000 for unknown ones. */
+  readonly window?: number;
+  /** The most tokens of one answer, reasoning included; default by name, 4,000 for unknown ones. */
+  readonly maxOutput?: number;
+  /** Settings of the provider for every request, as its package documents them. */
+  readonly providerOptions?: ProviderOptions;
+  /** Tools that the provider runs by itself, in the form of the interface. They go before the agent's own. */
+  readonly providerTools?: readonly Readonly<Record<string, unknown>>[];
+  /** Further headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Kept out of every error, should the provider repeat it. */
+  readonly apiKey?: string;
+  /**
+   * True where results of tools are nothing but text at the provider: files in them are then told of, not sent, and
+   * errors are marked by a word. Default: true where the provider's name ends in `.chat` or `.completion`.
+   */
+  readonly plainResults?: boolean;
+  /** Milliseconds of silence after which an answer counts as stalled; default 60,000. */
+  readonly stallMs?: number;
+  /** Time for stalls and retries; default the real one. */
+  readonly clock?: Clock;
+  /** How often a request is sent again before anything of its answer was seen; default 2. */
+  readonly maxRetries?: number;
+  /** Billed tokens for one `o200k_base` token of text, until bills teach better; default by name. */
+  readonly tokenFactor?: number;
+}
+
+/**
+ * Makes a model of a language model of the AI SDK, in version 2, 3 or 4 of its provider interface.
+ *
+ * Signatures and what else the provider leaves with a part are kept in its `providerOptions` and sent back so. No
+ * answer is taken as whole before the provider has said that it is: an `error` part, the finish reason `interrupted`
+ * or `error`, and an end without a finish are failures, whatever calls came before. Files that the package cannot send
+ * are told of instead; links are passed on as they are. An answer that the provider pauses ends as `length`.
+ *
+ * Give the provider the `fetch` of {@link keepResponses}: without it Deno 2.9.6 may lose an abort while the package
+ * waits for the beginning of the stream. OpenAI-compatible providers report usage only with `includeUsage: true`.
+ * `@ai-sdk/anthropic` adds a budget for thinking to the limit of the answer: give a `window` that is smaller by it.
+ *
+ * Its `stream` throws `SelvageError`s, each with `fields.retryable` and, where the provider said something,
+ * `fields.upstream`: `model_auth`, `model_not_found`, `model_rate_limited`, `context_length_exceeded` (with
+ * `fields.window` in tokens where it is named), `model_refused`, `model_unavailable`, `model_unreachable`,
+ * `model_bad_response`, `model_stream_error`, `model_stream_cut`, `model_stalled`. It is asked again by itself only
+ * after a rate limit, a server error or a failed connection, and only while no part of the answer was seen.
+ *
+ * @param languageModel What a package for the AI SDK has made.
+ * @param options What the model can hold, and what to send with each request.
+ * @returns The model. Nothing is sent before `stream` is called.
+ * @throws {TypeError} When the interface has another version.
+ * @throws {RangeError} When a number is no positive one.
+ *
+ * @example
+ * ```ts
+ * import { aiSdk, keepResponses } from "@selvage/selvage/models";
+ *
+ * // import { createAnthropic } from "@ai-sdk/anthropic";
+ * // const languageModel = createAnthropic({ apiKey, fetch: keepResponses() })("claude-sonnet-4-5");
+ * const languageModel = {
+ *   specificationVersion: "v4",
+ *   provider: "example",
+ *   modelId: "m",
+ *   doStream: () => Promise.resolve({ stream: ReadableStream.from([{ type: "finish" }]) }),
+ * };
+ * const model = aiSdk(languageModel, { window: 200_000, maxOutput: 8_000 });
+ * console.log(model.id, typeof keepResponses());
+ * ```
+ */
+export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions = {}): Model {
+  const { modelId, provider, specificationVersion: version } = languageModel;
+  if (!/^v[234]$/.test(version)) {
+    throw new TypeError(
+      `Cannot make the model: found version ${version} of the provider interface, wanted v2, v3 or v4`,
+    );
+  }
+  const { apiKey, clock = systemClock, headers, maxRetries = 2, providerOptions, providerTools = [] } =
+    options;
+  const facts = modelFacts(modelId);
+  const stallMs = positive("stallMs", options.stallMs ?? 60_000);
+  const window = positive("window", options.window ?? facts.window);
+  const maxOutput = positive("maxOutput", options.maxOutput ?? facts.maxOutput);
+  const tokenFactor = positive("tokenFactor", options.tokenFactor ?? facts.factor);
+  const from = `${provider}/${modelId}`;
+  const context: ErrorContext = {
+    action: `Cannot get an answer from ${modelId}`,
+    wanted: { stream: "a stream of the AI SDK's parts", ending: "a finish" },
+    ...(apiKey === undefined ? {} : { secret: apiKey }),
+  };
+  const prompts = new PromptRenderer({
+    version,
+    from,
+    hasPlainResults: options.plainResults ?? /\.(chat|completion)$/.test(provider),
+  });
+
+  function callOptions(request: ModelRequest): AiSdkCallOptions {
+    const tools = [...providerTools, ...request.tools.map(functionTool)];
+    return {
+      prompt: prompts.render(request),
+      maxOutputTokens: request.maxOutput,
+      ...(tools.length === 0 ? {} : { tools }),
+      ...(providerOptions === undefined ? {} : { providerOptions }),
+      ...(headers === undefined ? {} : { headers }),
+    };
+  }
+
+  /** Asks once. */
+  async function* ask(call: AiSdkCallOptions, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    signal.throwIfAborted();
+    const answer = new PartAssembler(context, from);
+    const opening = openStream(languageModel, call);
+    const watch = watched({
+      action: context.action,
+      clock,
+      stallMs,
+      signal,
+      stop: opening.stop,
+      broken: (cause) => sdkFailure(cause, { ...context, begun: answer.begun, now: clock.now() }),
+    });
+    try {
+      const reader = await watch.wait(opening.open);
+      while (!answer.done) {
+        const { done, value } = await watch.wait(() => reader.read());
+        if (done) throw streamCut(context);
+        answer.part(value);
+        yield* answer.drain();
+        if (answer.failure !== undefined) throw answer.failure;
+      }
+      signal.throwIfAborted();
+      yield answer.finish();
+    } finally {
+      watch.close();
+      // Also where the consumer leaves early: the provider then stops writing, and billing.
+      opening.stop();
+    }
+  }
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    for (let attempt = 0;;) {
+      let begun = false;
+      let failure: SelvageError;
+      try {
+        for await (const event of ask(callOptions(request), signal)) {
+          begun = true;
+          yield event;
+        }
+        return;
+      } catch (error) {
+        if (begun) throw error;
+        if (isUnsupported(error) && prompts.describeFiles(request.messages)) continue;
+        if (attempt >= maxRetries || !isRetried(error)) throw error;
+        failure = error;
+      }
+      await clock.sleep(retryDelay(failure, attempt++), signal);
+    }
+  }
+
+  return { id: modelId, window, maxOutput, dialect: "ai-sdk", tokenFactor, media: facts.media, stream };
+}
+
+/** A stream that is opened and read such that it can be ended at any moment, whatever the model's package does. */
+function openStream(languageModel: AiSdkLanguageModel, call: AiSdkCallOptions): {
+  readonly open: () => Promise<ReadableStreamDefaultReader<AiSdkStreamPart>>;
+  readonly stop: () => void;
+} {
+  const request = new AbortController();
+  const stopped = Promise.withResolvers<never>();
+  // Nobody may be waiting when it comes.
+  stopped.promise.catch(() => undefined);
+  let reader: ReadableStreamDefaultReader<AiSdkStreamPart> | undefined;
+
+  async function begin(): Promise<ReadableStreamDefaultReader<AiSdkStreamPart>> {
+    const { stream } = await languageModel.doStream({ ...call, abortSignal: request.signal });
+    reader = stream.getReader();
+    // Opened too late.
+    if (request.signal.aborted) stop();
+    return reader;
+  }
+
+  function stop(): void {
+    // The signal alone is not enough: see keepResponses(). The reader's rejection tells of a stream that has failed.
+    request.abort();
+    stopped.reject(request.signal.reason);
+    reader?.cancel().catch(() => undefined);
+  }
+
+  return { open: () => Promise.race([begin(), stopped.promise]), stop };
+}
+
+function functionTool({ description, inputSchema, name }: ToolSchema): Fields {
+  return { type: "function", name, ...(description === "" ? {} : { description }), inputSchema };
+}

@@ -1,0 +1,154 @@
+/** Packages of the AI SDK over the doubles' bytes: their models give the events that our own adapters give. */
+import assert from "node:assert/strict";
+import { aiSdk } from "../../src/models/ai_sdk.ts";
+import type { AiSdkLanguageModel } from "../../src/models/ai_sdk_types.ts";
+import type { ScriptedReply } from "../../src/models/scripted.ts";
+import type { ModelEvent, ModelRequest } from "../../src/ports.ts";
+import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from "npm:@ai-sdk/provider@4.0.38";
+import { startAnthropicDouble } from "../support/anthropic_double.ts";
+import { fakeFetch } from "../support/fake_fetch.ts";
+import { startGeminiDouble } from "../support/gemini_double.ts";
+import { startDouble } from "../support/openai_double.ts";
+import { type Dialect, DIALECTS } from "./_dialects.ts";
+
+const request: ModelRequest = {
+  system: "",
+  messages: [{ role: "user", content: "hi" }],
+  tools: [],
+  maxOutput: 4_000,
+};
+
+const replies: readonly (readonly [string, ScriptedReply])[] = [
+  ["a text", { text: "It is fine — 好的." }],
+  ["reasoning and a call", {
+    reasoning: "think — about it",
+    text: "So.",
+    calls: [{ name: "get", input: { q: 1 } }],
+  }],
+  ["16 calls", {
+    calls: Array.from({ length: 16 }, (_, index) => ({
+      name: `tool_${index}`,
+      input: index === 0 ? {} : { text: "é😀\n".repeat(index), deep: { list: [index, null, 1.5] } },
+    })),
+  }],
+];
+
+function dialect(name: string): Dialect {
+  const found = DIALECTS.find((other) => other.name === name);
+  assert.ok(found !== undefined, name);
+  return found;
+}
+
+async function read(name: string, reads: readonly Uint8Array[]): Promise<ModelEvent[]> {
+  const model = await dialect(name).model({ fetch: fakeFetch({ reads }).fetch, thinks: true });
+  return await Array.fromAsync(model.stream(request, new AbortController().signal));
+}
+
+/** Events with neighbours of one kind joined: how many parts a text comes in is nobody's promise. */
+function joined(events: readonly ModelEvent[]): readonly ModelEvent[] {
+  const all: ModelEvent[] = [];
+  for (const event of events) {
+    const last = all.at(-1);
+    if (last?.type === "tool.input.delta" && event.type === "tool.input.delta" && last.call === event.call) {
+      all[all.length - 1] = { ...last, delta: last.delta + event.delta };
+    } else if (
+      (last?.type === "text.delta" && event.type === "text.delta") ||
+      (last?.type === "reasoning.delta" && event.type === "reasoning.delta")
+    ) all[all.length - 1] = { ...last, text: last.text + event.text };
+    else all.push(event);
+  }
+  return all;
+}
+
+Deno.test.each(replies)(
+  "aiSdk() over @ai-sdk/openai-compatible reads %s as openaiChat() does",
+  async (_, reply) => {
+    await using double = startDouble({ script: () => reply });
+    const response = await fetch(`${double.url}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({
+        model: "m",
+        stream: true,
+        stream_options: { include_usage: true },
+        messages: [{ role: "user", content: "hi" }],
+      }),
+    });
+    const reads = await Array.fromAsync(response.body ?? []);
+    const events = await read("openaiChat()", reads);
+    assert.ok(events.length > 1);
+    assert.deepEqual(joined(await read("aiSdk() over @ai-sdk/openai-compatible", reads)), joined(events));
+  },
+);
+
+Deno.test.each(replies)("aiSdk() over @ai-sdk/anthropic reads %s as anthropic() does", async (_, reply) => {
+  await using double = startAnthropicDouble({ script: () => reply });
+  const response = await fetch(`${double.url}/v1/messages`, {
+    method: "POST",
+    headers: { "x-api-key": "k", "anthropic-version": "2023-06-01" },
+    body: JSON.stringify({
+      model: "m",
+      max_tokens: 4_000,
+      stream: true,
+      thinking: { type: "enabled", budget_tokens: 2_000 },
+      messages: [{ role: "user", content: "hi" }],
+    }),
+  });
+  const reads = await Array.fromAsync(response.body ?? []);
+  const events = await read("anthropic()", reads);
+  assert.ok(events.length > 1);
+  assert.deepEqual(joined(await read("aiSdk() over @ai-sdk/anthropic", reads)), joined(events));
+});
+
+Deno.test.each(replies)("aiSdk() over @ai-sdk/google reads %s as its double meant it", async (_, reply) => {
+  await using double = startGeminiDouble({ script: () => reply });
+  const model = await dialect("aiSdk() over @ai-sdk/google").model({ baseURL: double.url });
+  const events = joined(await Array.fromAsync(model.stream(request, new AbortController().signal)));
+  const { calls = [], reasoning, text } = reply;
+  assert.deepEqual(events.slice(0, -1), [
+    ...(reasoning === undefined ? [] : [{ type: "reasoning.delta", text: reasoning }]),
+    ...(text === undefined ? [] : [{ type: "text.delta", text }]),
+    ...calls.map(({ input, name }, call) => ({
+      type: "tool.input.delta",
+      call,
+      name,
+      delta: JSON.stringify(input),
+    })),
+  ]);
+  const finish = events.at(-1);
+  assert.ok(finish?.type === "finish");
+  assert.equal(finish.reason, calls.length > 0 ? "tool-calls" : "stop");
+  assert.deepEqual(finish.message.content, [
+    ...(reasoning === undefined ? [] : [{ type: "reasoning", text: reasoning }]),
+    ...(text === undefined ? [] : [{ type: "text", text }]),
+    ...calls.map(({ input, name }, index) => ({
+      type: "tool-call",
+      toolCallId: `call_1_${index}`,
+      toolName: name,
+      input,
+    })),
+  ]);
+  assert.ok((finish.usage?.inputTokens ?? 0) > 0 && (finish.usage?.outputTokens ?? 0) > 0);
+});
+
+Deno.test("aiSdk() takes the language models of three versions of the interface", () => {
+  const given = { provider: "example.chat", modelId: "m", supportedUrls: {} } as const;
+  const unused = (): never => {
+    throw new Error("not asked");
+  };
+  const two: LanguageModelV2 = { specificationVersion: "v2", ...given, doGenerate: unused, doStream: unused };
+  const three: LanguageModelV3 = {
+    specificationVersion: "v3",
+    ...given,
+    doGenerate: unused,
+    doStream: unused,
+  };
+  const four: LanguageModelV4 = {
+    specificationVersion: "v4",
+    ...given,
+    doGenerate: unused,
+    doStream: unused,
+  };
+  // That this compiles is the test.
+  const models: readonly AiSdkLanguageModel[] = [two, three, four];
+  for (const model of models) assert.equal(aiSdk(model).dialect, "ai-sdk");
+});
