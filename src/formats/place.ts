@@ -85,11 +85,16 @@ function pairRound(
     while (call !== undefined && (taken.has(call) || (idless && hasId(call)))) call = queue.next().value;
     return call;
   };
+  // Where not every call of a name has its result, those without an id come first: the result of another would have one.
+  const bare = Map.groupBy(results.filter((result) => !hasId(result)), ({ piece }) => piece.name ?? "");
+  const isShort = (name: string): boolean =>
+    (bare.get(name)?.length ?? 0) < (name === "" ? waiting : byName.get(name) ?? []).length;
   const used = new Set<string>();
   for (const { record, piece } of results) {
     const { callId, name = "" } = piece;
     if (callId && (known.has(callId) || used.has(callId))) continue;
-    const call = next(name, Boolean(callId));
+    const first = callId || isShort(name) ? next(name, true) : undefined;
+    const call = first ?? (callId ? undefined : next(name, false));
     if (call === undefined) continue;
     taken.add(call);
     if (callId) {

@@ -275,3 +275,22 @@ Deno.test("two Gemini calls of one name without ids: all calls of the message ge
   deepEqual(calls?.map(({ callId }) => callId), ["call_1_1", "call_1_2", "call_1_3"]);
   deepEqual(results?.map(({ callId }) => callId), ["call_1_1", "call_1_3", "call_1_2"]);
 });
+
+Deno.test("a result without an id answers the call without one first, where another of its name has one and waits", () => {
+  const call = (id?: string) => ({
+    functionCall: { ...(id === undefined ? {} : { id }), name: "read", args: {} },
+  });
+  const result = { functionResponse: { name: "read", response: { output: "x" } } };
+  const messages: readonly JsonObject[] = [
+    { role: "user", parts: [{ text: "Go." }] },
+    { role: "model", parts: [call("a"), call()] },
+    { role: "user", parts: [result] },
+  ];
+  const waits = (list: readonly JsonObject[]) =>
+    readTranscript(list, { format: "gemini" }).transcript.pairs.map(({ state }) => state);
+  deepEqual(waits(messages), ["in_flight", "answered"]);
+  deepEqual(waits([...messages.slice(0, 2), { role: "user", parts: [result, result] }]), [
+    "answered",
+    "answered",
+  ]);
+});
