@@ -64,7 +64,7 @@ export type Compaction =
 /** Share of the reserve that prose may take: the ledger is what can be relied on. */
 const PROSE_SHARE = 0.5;
 
-/** What {@link compact} needs beside the context. */
+/** What {@link planCompaction} needs beside the context. */
 export interface CompactOptions {
   readonly meter: ContextMeter;
   readonly budget: Budget;
@@ -182,17 +182,6 @@ export async function applyCompaction(
   meter.invalidate();
   const tokensAfter = await meter.estimate(context);
   return { kind: "applied", method, cut, distance, pairs, tokensBefore, tokensAfter };
-}
-
-/**
- * Compacts a context, if a legal cut allows it.
- *
- * @param context The context; changed only when the outcome is `applied`.
- * @param options Meter, thresholds, pins.
- */
-export async function compact(context: Context, options: CompactOptions): Promise<Compaction> {
-  const planned = await planCompaction(context, options);
-  return planned.kind === "planned" ? await applyCompaction(context, planned, options) : planned;
 }
 
 /** A view with its summary: prose where it fits, and as much of the ledger as the reserve has room for beside it. */

@@ -1,3 +1,5 @@
+// deno-lint-ignore-file require-await -- methods are `async` so that errors come as rejections, and await nothing, so
+// that each is atomic
 /**
  * Sessions in memory: for tests, for trials, and for apps that keep their state elsewhere.
  *
@@ -80,19 +82,16 @@ class MemoryStore implements Store {
     this.#clock = clock;
   }
 
-  // deno-lint-ignore require-await -- see the class
   async read(key: SessionKey): Promise<SessionState | null> {
     const session = this.#sessions.get(nameOf(key));
     return session === undefined ? null : stateOf(session);
   }
 
-  // deno-lint-ignore require-await -- see the class
   async entry(key: SessionKey, seq: number): Promise<Entry | null> {
     const text = this.#sessions.get(nameOf(key))?.entries[seq];
     return text === undefined ? null : JSON.parse(text);
   }
 
-  // deno-lint-ignore require-await -- see the class
   async acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
     const now = this.#clock.now();
     const before = headOf(this.#sessions.get(nameOf(key)));
@@ -112,7 +111,6 @@ class MemoryStore implements Store {
     return { ...stateOf(session), lease: { ...head.lease } };
   }
 
-  // deno-lint-ignore require-await -- see the class
   async commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
     const session = this.#sessions.get(nameOf(key));
     const before = headOf(session);
@@ -133,14 +131,12 @@ class MemoryStore implements Store {
     if (batch !== null) this.#addBatch(session, lease.turn, batch);
   }
 
-  // deno-lint-ignore require-await -- see the class
   async renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void> {
     const session = this.#sessions.get(nameOf(key));
     const head = withLongerLease(key, headOf(session), { lease, ttlMs, now: this.#clock.now() });
     if (session !== undefined) session.head = toText(head, "the head");
   }
 
-  // deno-lint-ignore require-await -- see the class
   async events(key: SessionKey, turn: string, from: number): Promise<StoredEvents | null> {
     const session = this.#sessions.get(nameOf(key));
     const lease = headOf(session)?.lease;
@@ -152,7 +148,6 @@ class MemoryStore implements Store {
     return { events, lease: lease ?? null };
   }
 
-  // deno-lint-ignore require-await -- see the class
   async list(
     owner: Owner | null,
     { limit, after }: { readonly limit?: number; readonly after?: string } = {},
@@ -173,14 +168,12 @@ class MemoryStore implements Store {
     };
   }
 
-  // deno-lint-ignore require-await -- see the class
   async delete(key: SessionKey, { unusedSince }: { readonly unusedSince?: number } = {}): Promise<boolean> {
     const head = headOf(this.#sessions.get(nameOf(key)));
     if (head === null || !isUnused(head, { since: unusedSince, now: this.#clock.now() })) return false;
     return this.#sessions.delete(nameOf(key));
   }
 
-  // deno-lint-ignore require-await -- see the class
   async claim(
     owner: Owner,
     name: string,

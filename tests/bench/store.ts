@@ -130,7 +130,7 @@ async function serve(kind: Kind, model: string): Promise<void> {
 }
 
 /**
- * Passes on what comes, read by read. Through a reader, as any service must that ends the model's stream with the
+ * Passes on what comes, read by read. Through a reader, as every service does that ends the model's stream with the
  * client's: a body handed through untouched would be cheaper, and could not be stopped.
  */
 function passOn(model: string): (request: Request) => Promise<Response> {

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { type Budget, computeBudget } from "../../src/compaction/budget.ts";
-import { compact, type CompactOptions } from "../../src/compaction/compact.ts";
+import {
+  applyCompaction,
+  type Compaction,
+  type CompactOptions,
+  planCompaction,
+} from "../../src/compaction/compact.ts";
 import type { Context } from "../../src/compaction/context.ts";
 import { pairsIn, renderLedger } from "../../src/compaction/ledger.ts";
 import { checkTranscript } from "../../src/core/mod.ts";
@@ -11,6 +16,12 @@ import { ContextMeter } from "../../src/tokens/meter.ts";
 import { assistant, callPart, contextOf, result, round, session, user } from "../support/entries.ts";
 import { callRefs, requestProblems } from "../support/requests.ts";
 import { prose } from "../support/turns.ts";
+
+/** Plans, and applies at once. */
+async function compact(context: Context, options: CompactOptions): Promise<Compaction> {
+  const planned = await planCompaction(context, options);
+  return planned.kind === "planned" ? await applyCompaction(context, planned, options) : planned;
+}
 
 const measure = await loadMeasure();
 
