@@ -8,7 +8,9 @@ import { SelvageError } from "../core/errors.ts";
 import type { Agent, TurnRequest } from "../loop/agent.ts";
 import { systemClock } from "../loop/clock.ts";
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
+import { randomId } from "../loop/ids.ts";
 import { cancelName } from "../loop/journal.ts";
+import { wasTaken } from "../loop/left.ts";
 import { resumeTurn, runTurn } from "../loop/turn.ts";
 import type { Clock, Lease, OnDisconnect, Owner, SessionKey, Store } from "../ports.ts";
 import { Drain } from "./drain.ts";
@@ -69,8 +71,7 @@ export class TurnHost {
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
     this.#drain = options.drain ?? new Drain();
-    this.#newId = options.newId ??
-      ((kind) => `${kind === "turn" ? "t" : "s"}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`);
+    this.#newId = options.newId ?? ((kind) => randomId(kind === "turn" ? "t" : "s"));
     // None waits for a slow reader then.
     this.#drain.signal.addEventListener("abort", () => this.#registry.runAll());
   }
@@ -82,7 +83,7 @@ export class TurnHost {
    */
   async start(request: StartRequest): Promise<StartedTurn> {
     const { owner, idempotency } = request;
-    this.#requireUp();
+    this.requireUp("start");
     const agent = this.#agent(request.agentName);
     const ours = { session: request.session ?? this.#newId("session"), turn: this.#newId("turn") };
     if (idempotency === undefined) return await this.#begin(agent, { ...request, ...ours });
@@ -149,11 +150,6 @@ export class TurnHost {
     return isOver ? null : this.#replay(place, from);
   }
 
-  /** Aborts when the service goes down. */
-  get goingDown(): AbortSignal {
-    return this.#drain.signal;
-  }
-
   /** Notes a stream that is to end before the service does; call what it returns when it has. */
   enter(): () => void {
     return this.#drain.enter();
@@ -204,8 +200,7 @@ export class TurnHost {
     try {
       (await this.#resume({ turn, key }, lease)).run();
     } catch (error) {
-      const isTaken = error instanceof SelvageError && /^(turn_running|turn_over)$/.test(error.code);
-      if (!isTaken) throw error;
+      if (!wasTaken(error)) throw error;
     }
   }
 
@@ -245,7 +240,7 @@ export class TurnHost {
   }
 
   #resume({ turn, key }: StoredTurnPlace, { agent, onDisconnect }: Lease): Promise<FollowedTurn> {
-    this.#requireUp();
+    this.requireUp("take over");
     const stop = new AbortController();
     const events = (): AsyncGenerator<TurnEvent, void> =>
       resumeTurn({
@@ -324,11 +319,12 @@ export class TurnHost {
     );
   }
 
-  #requireUp(): void {
+  /** Throws `shutting_down` once the service goes down; `action` says what cannot be done with the turn then. */
+  requireUp(action: string): void {
     if (!this.#drain.signal.aborted) return;
     throw new SelvageError(
       "shutting_down",
-      "Cannot start the turn: the service is going down, try again in a moment",
+      `Cannot ${action} the turn: the service is going down, try again in a moment`,
     );
   }
 }

@@ -34,12 +34,7 @@ export class FollowedTurn {
   /** Makes a turn out of its events, of which none was taken. */
   constructor(start: TurnStart) {
     this.#start = start;
-    this.#broadcast = new Broadcast(finallyDo(start.events, start.onEnd));
-  }
-
-  /** Id of the turn. */
-  get id(): string {
-    return this.#start.id;
+    this.#broadcast = new Broadcast(start.events, start.onEnd);
   }
 
   /** Number of the first event that is known here; what was before a takeover is in the store alone. */
@@ -130,16 +125,5 @@ export class TurnRegistry {
   /** Lets all turns run by themselves: none waits for a slow reader. */
   runAll(): void {
     for (const turn of this.#turns.values()) turn.run();
-  }
-}
-
-async function* finallyDo(
-  events: AsyncGenerator<TurnEvent, void>,
-  done: () => void,
-): AsyncGenerator<TurnEvent, void> {
-  try {
-    yield* events;
-  } finally {
-    done();
   }
 }

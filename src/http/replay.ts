@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { SelvageError } from "../core/errors.ts";
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
+import { wasTaken } from "../loop/left.ts";
 import type { Clock, Lease, SessionKey, Store } from "../ports.ts";
 
 /** Milliseconds between two looks at the store: the least, and the most after looking in vain. */
@@ -68,8 +68,7 @@ export async function* replay(
         // Ended, or put down again: the next look tells.
         continue;
       } catch (error) {
-        const isTaken = error instanceof SelvageError && /^(turn_running|turn_over)$/.test(error.code);
-        if (!isTaken) throw error;
+        if (!wasTaken(error)) throw error;
       }
     }
     await clock.sleep(wait, signal).catch(() => {});

@@ -16,32 +16,28 @@ export interface Follower {
 /** Shares one run of a turn. */
 export class Broadcast {
   readonly #source: AsyncGenerator<TurnEvent, void>;
+  readonly #onEnd: () => void;
   readonly #events: TurnEvent[] = [];
   #readers = 0;
   #step: Promise<void> | null = null;
   #isDone = false;
   #failure: { readonly error: unknown } | null = null;
 
-  /** Wraps the events of a turn; nothing is taken from them before somebody reads. */
-  constructor(source: AsyncGenerator<TurnEvent, void>) {
+  /**
+   * Wraps the events of a turn; nothing is taken from them before somebody reads.
+   *
+   * @param source The events.
+   * @param onEnd Called once when there are no more, or the turn has thrown.
+   */
+  constructor(source: AsyncGenerator<TurnEvent, void>, onEnd: () => void = () => {}) {
     this.#source = source;
-  }
-
-  /** Events so far. */
-  get length(): number {
-    return this.#events.length;
+    this.#onEnd = onEnd;
   }
 
   /** Number of the first event; 0 before it. */
   get first(): number {
     const [event] = this.#events;
     return event === undefined ? 0 : eventNumber(event);
-  }
-
-  /** Number of the last event so far; -1 before the first. */
-  get last(): number {
-    const event = this.#events.at(-1);
-    return event === undefined ? -1 : eventNumber(event);
   }
 
   /** Whether the turn has ended. */
@@ -140,6 +136,7 @@ export class Broadcast {
       throw error;
     } finally {
       this.#step = null;
+      if (this.#isDone) this.#onEnd();
     }
   }
 }

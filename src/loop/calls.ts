@@ -4,9 +4,9 @@
  * @module
  */
 import { callsOf } from "../compaction/context.ts";
-import type { AssistantEntry, Clock, Entry, FinishReason, ToolContext } from "../ports.ts";
+import type { AssistantEntry, Clock, Entry, FinishReason, ResultEntry, ToolContext } from "../ports.ts";
 import type { Agent } from "./agent.ts";
-import { type CallOutcome, runCall } from "./tools.ts";
+import { ABORTED, type CallOutcome, runCall } from "./tools.ts";
 
 /** A call of the log. */
 export type Call = ReturnType<typeof callsOf>[number];
@@ -92,4 +92,25 @@ export function openCalls(
       ? callsOf(entry).filter((call) => !answered.has(call.ref)).map((call) => ({ entry, call }))
       : []
   );
+}
+
+/** The result of a call that nobody will answer any more. It belongs to the turn that asked, whoever closes it. */
+export function abortedResult(
+  { entry, call }: ReturnType<typeof openCalls>[number],
+  { seq, at }: { readonly seq: number; readonly at: number },
+): ResultEntry {
+  const { turn, step } = entry;
+  const { ref, name } = call;
+  return {
+    kind: "result",
+    seq,
+    turn,
+    at,
+    step,
+    call: ref,
+    toolName: name,
+    status: "aborted",
+    output: ABORTED,
+    ms: 0,
+  };
 }

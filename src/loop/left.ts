@@ -6,6 +6,7 @@
  */
 import { callsOf } from "../compaction/context.ts";
 import { shortenOutput } from "../compaction/shorten.ts";
+import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type {
   AssistantEntry,
@@ -18,10 +19,10 @@ import type {
   Store,
 } from "../ports.ts";
 import { boundTokens } from "../tokens/measure.ts";
-import { openCalls } from "./calls.ts";
+import { abortedResult, openCalls } from "./calls.ts";
 import { eventNumber, type TurnEvent, type TurnEventBody } from "./events.ts";
+import { LEASE_TTL_MS } from "./journal.ts";
 import { addUsage, callEvent, resultEvent } from "./report.ts";
-import { ABORTED } from "./tools.ts";
 
 /**
  * The numbers of a turn's events begin anew after each takeover, at the epoch of the lease times this: what an
@@ -41,8 +42,34 @@ export interface StoredTurn {
   readonly told: ReadonlySet<string>;
 }
 
+/** A turn that was taken over: the session under its lease, and what clients know of it. */
+export interface LeftTurn {
+  readonly leased: SessionState & { readonly lease: Lease };
+  readonly stored: StoredTurn;
+}
+
+/**
+ * Takes the lease of a turn over that its process left.
+ *
+ * @throws SelvageError `turn_running` where the process lives, `turn_over` where the turn was not left.
+ */
+export async function takeOver(
+  store: Store,
+  { key, turn }: { readonly key: SessionKey; readonly turn: string },
+): Promise<LeftTurn> {
+  // The agent is that of the lease: a takeover does not change it.
+  const request = { agent: "", owner: crypto.randomUUID(), turn, ttlMs: LEASE_TTL_MS, takeover: true };
+  const leased = await store.acquire(key, request);
+  return { leased, stored: await storedTurn(store, { key, lease: leased.lease }) };
+}
+
+/** Says whether a turn could not be taken over, or ended, because somebody else was first. */
+export function wasTaken(error: unknown): boolean {
+  return error instanceof SelvageError && /^(turn_running|turn_over|lease_lost)$/.test(error.code);
+}
+
 /** Reads what clients of a turn were told that was taken over. */
-export async function storedTurn(
+async function storedTurn(
   store: Store,
   { key, lease: { turn, epoch } }: { readonly key: SessionKey; readonly lease: Lease },
 ): Promise<StoredTurn> {
@@ -79,12 +106,9 @@ export function* retell(
   },
 ): Generator<TurnEventBody, void> {
   for (const entry of results) {
-    const made = called.has(entry.call)
-      ? undefined
-      : entries.flatMap((other) =>
-        other.kind === "assistant" && other.turn === entry.turn ? callsOf(other) : []
-      )
-        .find(({ ref }) => ref === entry.call);
+    // The reference of a call names its entry: e41.0 is the first call of entry 41.
+    const asked = called.has(entry.call) ? undefined : entries[Number.parseInt(entry.call.slice(1))];
+    const made = asked && callsOf(asked).find(({ ref }) => ref === entry.call);
     if (made !== undefined) yield callEvent(entry.step, made);
     yield resultEvent(entry, shown(entry));
   }
@@ -100,33 +124,23 @@ function shownAtMost({ output, cap, seq }: ResultEntry): ToolOutput {
 /**
  * Ends a turn that was taken over, and gives its lease back: open calls are closed as aborted.
  *
- * @param left The session under the lease of the turn, and what clients know of it.
- * @param reason `error` for a turn that was taken over too often.
+ * @param store The store.
+ * @param left What was taken over, whose it is, the clock, and the end: `error` for a turn that was taken over too often.
  */
 export async function endLeft(
-  { store, clock, key, leased, stored }: {
-    readonly store: Store;
-    readonly clock: Clock;
+  store: Store,
+  { leased, stored, key, clock, reason }: LeftTurn & {
     readonly key: SessionKey;
-    readonly leased: SessionState & { readonly lease: Lease };
-    readonly stored: StoredTurn;
+    readonly clock: Clock;
+    readonly reason: "aborted" | "error";
   },
-  reason: "aborted" | "error",
 ): Promise<void> {
   const { lease, entries, head } = leased;
   const { turn } = lease;
-  const closed = openCalls(entries).map(({ entry, call }, index): ResultEntry => ({
-    kind: "result",
-    seq: head.length + index,
-    turn: entry.turn,
-    at: clock.now(),
-    step: entry.step,
-    call: call.ref,
-    toolName: call.name,
-    status: "aborted",
-    output: ABORTED,
-    ms: 0,
-  }));
+  const at = clock.now();
+  const closed = openCalls(entries).map((open, index) =>
+    abortedResult(open, { seq: head.length + index, at })
+  );
   const answers = entries.filter((entry): entry is AssistantEntry =>
     entry.kind === "assistant" && entry.turn === turn
   );

@@ -11,12 +11,13 @@ import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measu
 import type { ContextMeter } from "../tokens/meter.ts";
 import type { ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { systemClock } from "./clock.ts";
+import { randomId } from "./ids.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
-import { endLeft, storedTurn } from "./left.ts";
+import { endLeft, type StoredTurn, takeOver, wasTaken } from "./left.ts";
 import { budgetOf, type Measures, measuresOf, restoreMeter } from "./measures.ts";
 
 /** What a turn starts with. */
-export interface OpenedTurn {
+export interface OpenedTurn extends StoredTurn {
   readonly clock: Clock;
   readonly key: SessionKey;
   readonly head: SessionHead;
@@ -24,14 +25,6 @@ export interface OpenedTurn {
   readonly context: Context;
   readonly meter: ContextMeter;
   readonly budget: Budget;
-  /** Number of the first event that is to come. */
-  readonly nextEvent: number;
-  /** Whether clients have been told of the start. */
-  readonly isStarted: boolean;
-  /** Calls that clients have been told of. */
-  readonly called: ReadonlySet<string>;
-  /** Calls whose results clients have been told. */
-  readonly told: ReadonlySet<string>;
 }
 
 type Input = TurnRequest["input"];
@@ -52,7 +45,7 @@ const LEASE_POLL_MS = 250;
 export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<OpenedTurn> {
   const { agent, input } = request;
   const clock = ports.clock ?? systemClock;
-  const id = ports.newId?.() ?? `t_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`;
+  const id = ports.newId?.() ?? randomId("t");
   const first = budgetOf(agent);
   if (isEmptyInput(input)) {
     throw new SelvageError(
@@ -92,17 +85,11 @@ export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Prom
   const { agent, turn } = request;
   const { store, clock = systemClock } = ports;
   const key = keyOf(request);
-  const leased = await store.acquire(key, {
-    agent: "",
-    owner: crypto.randomUUID(),
-    turn,
-    ttlMs: LEASE_TTL_MS,
-    takeover: true,
-  });
+  const left = await takeOver(store, { key, turn });
+  const { leased, stored } = left;
   const { head, lease } = leased;
-  const stored = await storedTurn(store, { key, lease });
   if (lease.takeovers > MAX_TAKEOVERS) {
-    await endLeft({ store, clock, key, leased, stored }, "error");
+    await endLeft(store, { ...left, key, clock, reason: "error" });
     return null;
   }
   const budget = budgetOf(agent, head.meter);
@@ -208,14 +195,10 @@ async function closeLeft(
   store: Store,
   { key, clock, turn }: { readonly key: SessionKey; readonly clock: Clock; readonly turn: string },
 ): Promise<void> {
-  const request = { agent: "", owner: crypto.randomUUID(), turn, ttlMs: LEASE_TTL_MS, takeover: true };
   try {
-    const leased = await store.acquire(key, request);
-    const stored = await storedTurn(store, { key, lease: leased.lease });
-    await endLeft({ store, clock, key, leased, stored }, "aborted");
+    await endLeft(store, { ...await takeOver(store, { key, turn }), key, clock, reason: "aborted" });
   } catch (error) {
     // Somebody else was first: the next look at the session tells what came of it.
-    const isTaken = error instanceof SelvageError && /^(turn_running|turn_over|lease_lost)$/.test(error.code);
-    if (!isTaken) throw error;
+    if (!wasTaken(error)) throw error;
   }
 }

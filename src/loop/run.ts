@@ -13,7 +13,7 @@ import type { ToolOutput } from "../core/message.ts";
 import type { AssistantEntry, Entry, FinishReason, ModelRequest, ResultEntry, Usage } from "../ports.ts";
 import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import { type Answer, askModel } from "./ask.ts";
-import { type Call, openCalls, runCalls } from "./calls.ts";
+import { abortedResult, type Call, openCalls, runCalls } from "./calls.ts";
 import { capOf } from "./cap.ts";
 import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
@@ -22,7 +22,6 @@ import { budgetOf, schemasOf, storeMeter } from "./measures.ts";
 import { retell } from "./left.ts";
 import { type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
 import { addUsage, callEvent, errorEvent, resultEvent } from "./report.ts";
-import { ABORTED } from "./tools.ts";
 
 type TurnEnd = Extract<TurnEventBody, { type: "turn.finished" }>["reason"];
 
@@ -195,8 +194,9 @@ export class Turn {
       finished = this.emit(this.#finishedEvent(reason));
       await this.#flush({ release: true });
     } catch (error) {
-      if (reason !== "error") yield errorEvent(error);
-      finished = null;
+      // With its session the turn has ended as it was told to; any other failure is told.
+      if (!isDeleted(error)) finished = null;
+      if (finished === null && reason !== "error") yield errorEvent(error);
     }
     this.#isEnded = true;
     // The lease is gone, or lost: no heartbeat while the last event waits to be taken.
@@ -420,19 +420,9 @@ export class Turn {
   /** Closes open calls, those of earlier turns too, as aborted. */
   async #abortOpenCalls(isMeant: (call: Call) => boolean = () => true): Promise<readonly ResultEntry[]> {
     const closed: ResultEntry[] = [];
-    for (const { entry, call } of openCalls(this.#opened.context.entries)) {
-      if (!isMeant(call)) continue;
-      const result: ResultEntry = {
-        kind: "result",
-        ...this.#place(),
-        turn: entry.turn,
-        step: entry.step,
-        call: call.ref,
-        toolName: call.name,
-        status: "aborted",
-        output: ABORTED,
-        ms: 0,
-      };
+    for (const open of openCalls(this.#opened.context.entries)) {
+      if (!isMeant(open.call)) continue;
+      const result = abortedResult(open, this.#place());
       await this.#append(result);
       closed.push(result);
     }

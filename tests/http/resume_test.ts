@@ -206,7 +206,8 @@ Deno.test("DELETE /v1/sessions/:id ends the turn that runs there, here or elsewh
     const deleted = apps[app].request("/v1/sessions/s", { method: "DELETE" });
     await clock.advance(4_000);
     equal((await deleted).status, 204);
-    equal((await rest).at(-1)?.event, "turn.finished");
+    deepEqual((await rest).map(({ event }) => event).filter((event) => event === "error"), []);
+    equal((await rest).at(-1)?.data.reason, "aborted");
     equal((await get(app, "/v1/sessions/s")).status, 404);
     equal((await get(1, `/v1/turns/${turn}/events`)).status, 404);
     deepEqual(clock.sleeping, []);

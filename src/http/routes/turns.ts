@@ -101,7 +101,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   app.get("/:id/events", async (c) => {
-    requireUp(host);
+    host.requireUp("follow");
     const owner = c.get("principal");
     const turn = c.req.param("id");
     const last = c.req.header("last-event-id") ?? c.req.query("after") ?? "";
@@ -123,14 +123,6 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   return app;
-}
-
-function requireUp({ goingDown }: TurnHost): void {
-  if (!goingDown.aborted) return;
-  throw new SelvageError(
-    "shutting_down",
-    "Cannot follow the turn: the service is going down, try again in a moment",
-  );
 }
 
 /** The client's key of a request, with a fingerprint of what is asked for. */
