@@ -107,8 +107,8 @@ export class Compactor {
     if (this.#background?.isDone === true) yield* this.#splice(0);
     if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
     // The model cannot be called as it is: now the turn waits, for a while.
-    yield* this.#splice(this.#options.summarizer?.graceMs ?? 0);
-    if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
+    const isSpliced = yield* this.#splice(this.#options.summarizer?.graceMs ?? 0);
+    if (isSpliced && (await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
     yield* this.#force("over_stop_at");
     const reading = await this.#read(budget.stopAt);
     yield this.#contextEvent(reading);
@@ -200,7 +200,8 @@ export class Compactor {
         yield { type: "compaction", phase: "deferred", reason: planned.reason, nearest: planned.nearest };
         return false;
       case "rejected":
-        return yield* this.#reject(planned);
+        yield this.#rejected(planned);
+        return false;
       default:
         return planned satisfies never;
     }
@@ -241,7 +242,10 @@ export class Compactor {
       pinned: this.#options.pinned(),
       ...prose,
     });
-    if (outcome.kind === "rejected") return yield* this.#reject(outcome);
+    if (outcome.kind === "rejected") {
+      yield this.#rejected(outcome);
+      return false;
+    }
     const wasDeferred = this.isDeferred;
     this.#setFlag(null);
     journal.change({ view: { version: context.view.version, value: context.view } });
@@ -255,13 +259,11 @@ export class Compactor {
     return true;
   }
 
-  async *#reject(
-    { violations }: Extract<Compaction, { kind: "rejected" }>,
-  ): AsyncGenerator<TurnEventBody, boolean> {
-    const code = violations[0]?.code ?? "invalid";
-    this.#setFlag(`rejected:${code}`);
-    yield await Promise.resolve({ type: "compaction", phase: "rejected", reason: code, violations });
-    return false;
+  /** Sets the flag for a compaction that would have broken a promise, and says which. */
+  #rejected({ violations }: Extract<Compaction, { kind: "rejected" }>): CompactionEvent {
+    const reason = violations[0]?.code ?? "invalid";
+    this.#setFlag(`rejected:${reason}`);
+    return { type: "compaction", phase: "rejected", reason, violations };
   }
 
   #setFlag(reason: string | null): void {
