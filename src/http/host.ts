@@ -10,7 +10,7 @@ import { systemClock } from "../loop/clock.ts";
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { randomId } from "../loop/ids.ts";
 import { cancelName } from "../loop/journal.ts";
-import { wasTaken } from "../loop/left.ts";
+import { closeLeft, wasTaken } from "../loop/left.ts";
 import { resumeTurn, runTurn } from "../loop/turn.ts";
 import type { Clock, Lease, OnDisconnect, Owner, SessionKey, Store } from "../ports.ts";
 import { Drain } from "./drain.ts";
@@ -197,6 +197,8 @@ export class TurnHost {
   async #revive(key: SessionKey, turn: string): Promise<void> {
     const lease = (await this.#store.events(key, turn, AFTER_ALL))?.lease;
     if (lease?.turn !== turn || lease.expires > this.#clock.now()) return;
+    // No process may have its agent any more: the session is not to wait for one.
+    if (!this.#has(lease.agent)) return await closeLeft(this.#store, { key, clock: this.#clock, turn });
     try {
       (await this.#resume({ turn, key }, lease)).run();
     } catch (error) {
@@ -284,6 +286,8 @@ export class TurnHost {
       from,
       signal: AbortSignal.any([stop.signal, this.#drain.signal]),
       takeOver: async (lease, next) => {
+        // Another process may have the agent: the stream ends, and the client comes again there.
+        if (!this.#has(lease.agent)) return null;
         const turn = await this.#resume(place, lease);
         local = turn.follow(next);
         // What the process before has stored since the last look comes first; its numbers are lower.
@@ -309,8 +313,12 @@ export class TurnHost {
     return found === undefined ? null : { turn, key: { ...owner, session: found.session } };
   }
 
+  #has(agent: string): boolean {
+    return Object.hasOwn(this.#agents, agent);
+  }
+
   #agent(name: string): Agent {
-    const agent = Object.hasOwn(this.#agents, name) ? this.#agents[name] : undefined;
+    const agent = this.#has(name) ? this.#agents[name] : undefined;
     if (agent !== undefined) return agent;
     const names = Object.keys(this.#agents).join(", ");
     throw new SelvageError(

@@ -26,10 +26,10 @@ export interface ReplayOptions {
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   /**
-   * Takes over a turn whose lease has run out; gives its events from a number on. Rejects with `turn_running` or
-   * `turn_over` where somebody else was first.
+   * Takes over a turn whose lease has run out; gives its events from a number on, or null where it cannot go on
+   * here. Rejects with `turn_running` or `turn_over` where somebody else was first.
    */
-  readonly takeOver: (lease: Lease, from: number) => Promise<AsyncGenerator<TurnEvent, void>>;
+  readonly takeOver: (lease: Lease, from: number) => Promise<AsyncGenerator<TurnEvent, void> | null>;
 }
 
 /**
@@ -61,7 +61,9 @@ export async function* replay(
     if (lease?.turn !== turn) return;
     if (lease.expires <= clock.now()) {
       try {
-        for await (const event of await takeOver(lease, next)) {
+        const events = await takeOver(lease, next);
+        if (events === null) return;
+        for await (const event of events) {
           yield event;
           next = eventNumber(event) + 1;
         }

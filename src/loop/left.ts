@@ -168,3 +168,16 @@ export async function endLeft(
     release: true,
   });
 }
+
+/** Closes a turn that its process left and that nobody came back for, or can go on with. */
+export async function closeLeft(
+  store: Store,
+  { key, clock, turn }: { readonly key: SessionKey; readonly clock: Clock; readonly turn: string },
+): Promise<void> {
+  try {
+    await endLeft(store, { ...await takeOver(store, { key, turn }), key, clock, reason: "aborted" });
+  } catch (error) {
+    // Somebody else was first: the next look at the session tells what came of it.
+    if (!wasTaken(error)) throw error;
+  }
+}

@@ -6,14 +6,14 @@
 import type { Budget } from "../compaction/budget.ts";
 import { Context, type StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
+import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState } from "../ports.ts";
 import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
 import type { ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { systemClock } from "./clock.ts";
 import { randomId } from "./ids.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
-import { endLeft, type StoredTurn, takeOver, wasTaken } from "./left.ts";
+import { closeLeft, endLeft, type StoredTurn, takeOver } from "./left.ts";
 import { budgetOf, type Measures, measuresOf, restoreMeter } from "./measures.ts";
 
 /** What a turn starts with. */
@@ -188,17 +188,4 @@ function interruptedTurn(error: unknown): string | null {
   if (!(error instanceof SelvageError) || error.code !== "turn_interrupted") return null;
   const { turn, onDisconnect } = error.fields;
   return onDisconnect === "abort" && typeof turn === "string" ? turn : null;
-}
-
-/** Closes a turn that its process left and that nobody came back for. */
-async function closeLeft(
-  store: Store,
-  { key, clock, turn }: { readonly key: SessionKey; readonly clock: Clock; readonly turn: string },
-): Promise<void> {
-  try {
-    await endLeft(store, { ...await takeOver(store, { key, turn }), key, clock, reason: "aborted" });
-  } catch (error) {
-    // Somebody else was first: the next look at the session tells what came of it.
-    if (!wasTaken(error)) throw error;
-  }
 }

@@ -288,3 +288,24 @@ Deno.test("what a deleted session said is read nowhere, and its key makes one ne
   ok(turns[0] !== first.turn);
   equal((await get(0, `/v1/turns/${"a".repeat(3_000)}/events`)).status, 404);
 });
+
+Deno.test("a turn whose agent no process has any more holds up no session and no shutdown", async () => {
+  const { clock, store, drains, post, finish } = makeApps();
+  const { turn, rest } = await watch(await post(0, { onDisconnect: "continue" }));
+  finish();
+  const drained = drains[0].start();
+  await clock.advance(3_000);
+  await Promise.all([drained, rest]);
+  const drain = new Drain();
+  const other = scripted({ script: () => ({ text: "Hello." }) });
+  const app = createApp({ agents: { other: { model: other } }, store, clock, drain });
+  const response = await app.request(`/v1/turns/${turn}/events`);
+  equal(parseFrames(await response.text()).filter(({ event }) => event === "turn.finished").length, 0);
+  const body = JSON.stringify({ session: "s", agent: "other", input: "Hi", stream: false });
+  const document = await (await app.request("/v1/turns", { method: "POST", body })).json();
+  equal(document.text, "Hello.");
+  const left = parseFrames(await (await app.request(`/v1/turns/${turn}/events`)).text());
+  equal(left.at(-1)?.data.reason, "aborted");
+  await drain.start();
+  equal(drain.running, 0);
+});
