@@ -173,6 +173,10 @@ export class TurnHost {
     if (place === null || stored === null) return null;
     if (stored.lease?.turn !== turn) return false;
     await this.#store.claim(owner, cancelName(turn), { value: true, ttlMs: CANCEL_KNOWN_MS });
+    if (stored.lease.expires <= this.#clock.now()) {
+      // Nobody runs it: what is to end need not go on first.
+      await closeLeft(this.#store, { key: place.key, clock: this.#clock, turn });
+    }
     for await (const _ of this.#replay(place, AFTER_ALL).events) { /* It has nothing to tell, but ends. */ }
     const last = await this.#lastEvent(place);
     return last?.type === "turn.finished" && last.reason === "aborted";

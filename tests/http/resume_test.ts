@@ -309,3 +309,17 @@ Deno.test("a turn whose agent no process has any more holds up no session and no
   await drain.start();
   equal(drain.running, 0);
 });
+
+Deno.test("POST /v1/turns/:id/cancel closes a turn that its process left, and asks no model for it", async () => {
+  const { apps, clock, drains, post, get, asked } = makeApps();
+  const { turn, rest } = await watch(await post(0));
+  const drained = drains[0].start();
+  await clock.advance(3_000);
+  await Promise.all([drained, rest]);
+  const before = asked();
+  const cancelled = await apps[1].request(`/v1/turns/${turn}/cancel`, { method: "POST" });
+  deepEqual(await cancelled.json(), { turn, cancelled: true });
+  equal(asked(), before);
+  equal(parseFrames(await (await get(1, `/v1/turns/${turn}/events`)).text()).at(-1)?.data.reason, "aborted");
+  equal((await (await get(1, "/v1/sessions/s")).json()).running, null);
+});
