@@ -29,7 +29,7 @@ export type CliRequest =
 interface Flag {
   /** As the field of a request over HTTP, with dashes. */
   readonly name: string;
-  /** Names that it had. */
+  /** Names that it had, or a short one. */
   readonly aliases?: readonly string[];
   /** What stands for its value in the help; a flag without a value has none. */
   readonly value?: string;
@@ -114,7 +114,7 @@ const FLAGS: readonly Flag[] = [
   },
   { name: "model", value: "NAME", about: "counts with this model's vocabulary; default: o200k_base" },
   { name: "json", about: "prints one JSON document a file, in one line, and nothing else" },
-  { name: "help", about: "shows this" },
+  { name: "help", aliases: ["h"], about: "shows this" },
   { name: "version", about: "shows the version" },
 ];
 
@@ -167,9 +167,7 @@ function nameOf<Name extends string>(flag: string, text: string, names: readonly
 /** The flag of a name; fields of requests are known as they are called there, too. */
 function findFlag(known: readonly Flag[], name: string): Flag | undefined {
   const dashed = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  return known.find((flag) =>
-    flag.name === dashed || flag.aliases?.includes(name) === true || (name === "h" && flag.name === "help")
-  );
+  return known.find((flag) => flag.name === dashed || flag.aliases?.includes(name) === true);
 }
 
 /** Words of a command line: flags with their values, and the rest. */
@@ -241,7 +239,7 @@ export function parseCommandLine(words: readonly string[]): CliRequest {
   const one = (name: string): string | undefined => flags.get(name)?.[0];
   const positive = (name: string): number =>
     numberOf(name, one(name) ?? "", (value) => value > 0, "a number over 0");
-  const share = (name: string): number =>
+  const notNegative = (name: string): number =>
     numberOf(name, one(name) ?? "", (value) => value >= 0, "a number, 0 or more");
   if (command === "compact" && !flags.has("budget")) {
     throw badUsage("Cannot compact: found no --budget, wanted the tokens to keep");
@@ -273,9 +271,9 @@ export function parseCommandLine(words: readonly string[]): CliRequest {
       repair: repair && !flags.has("no-repair"),
       ...(flags.has("plan") ? { plan: true } : {}),
       ...(policy === undefined ? {} : { policy: nameOf("policy", policy, ["full", "backward"]) }),
-      ...(flags.has("lookback") ? { lookback: share("lookback") } : {}),
-      ...(flags.has("lookahead") ? { lookahead: share("lookahead") } : {}),
-      ...(flags.has("summary-reserve") ? { summaryReserve: share("summary-reserve") } : {}),
+      ...(flags.has("lookback") ? { lookback: notNegative("lookback") } : {}),
+      ...(flags.has("lookahead") ? { lookahead: notNegative("lookahead") } : {}),
+      ...(flags.has("summary-reserve") ? { summaryReserve: notNegative("summary-reserve") } : {}),
       ...(summary === undefined ? {} : { summary }),
       ...(pins === undefined ? {} : {
         pinned: pins.map((pin) =>

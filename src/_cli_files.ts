@@ -3,12 +3,11 @@
  *
  * @module
  */
-import { BOM, type Keeping, readJson, type TranscriptFile } from "./_cli_json.ts";
+import { BOM, type Keeping, nameOfList, readJson, type TranscriptFile } from "./_cli_json.ts";
 import { cannotRead, readText, Sniffed, splitLines } from "./_cli_source.ts";
 import { unwrapLines } from "./_cli_wrapped.ts";
 import { isObject } from "./formats/format.ts";
 import { parseExact } from "./formats/source.ts";
-import { LIST_NAMES } from "./http/body.ts";
 
 export type { TranscriptFile } from "./_cli_json.ts";
 
@@ -20,12 +19,6 @@ export interface OpenedFile {
 }
 
 const TOO_LONG = "found more than 536,870,888 characters in one message, which is more than a text can have";
-
-/** Whether an object, or a list, holds messages. */
-function holdsList(value: unknown): boolean {
-  if (Array.isArray(value)) return true;
-  return isObject(value) && !("role" in value) && LIST_NAMES.some((name) => Array.isArray(value[name]));
-}
 
 /** What the first line of a file tells of the file. */
 async function shapeOf(file: string, text: Sniffed): Promise<"empty" | "json" | "lines" | "requests"> {
@@ -40,7 +33,7 @@ async function shapeOf(file: string, text: Sniffed): Promise<"empty" | "json" | 
   } catch {
     return isNamedLines && line.startsWith("{") ? "lines" : "json";
   }
-  if (!holdsList(value)) return "lines";
+  if (nameOfList(value) === undefined) return "lines";
   return await text.hasMore() ? "requests" : "json";
 }
 
@@ -53,7 +46,7 @@ async function shapeOf(file: string, text: Sniffed): Promise<"empty" | "json" | 
  */
 export async function readTranscriptFile(
   file: string,
-  { keepTexts = true }: Partial<Keeping> = {},
+  { keepTexts }: Keeping,
 ): Promise<OpenedFile> {
   const text = new Sniffed(readText(file));
   try {

@@ -8,7 +8,7 @@ import { JsonSplitter, type SplitJson } from "./_cli_split.ts";
 import { unwrapLines } from "./_cli_wrapped.ts";
 import { SelvageError } from "./core/errors.ts";
 import { type FormatName, isObject } from "./formats/format.ts";
-import { hintOf, LIST_NAMES, type ListName } from "./http/body.ts";
+import { hintOf, LIST_NAMES, type ListName } from "./formats/shapes.ts";
 
 /** A transcript as it was read. */
 export interface TranscriptFile {
@@ -117,14 +117,13 @@ export async function readJson(
   };
 }
 
-/** Name of the list of messages in a document; null where the document is the list, undefined where it has none. */
-function nameOfList(frame: unknown): ListName | null | undefined {
+/** Name of the first list of messages in a document; null where the document is the list, undefined where it has none. */
+export function nameOfList(frame: unknown): ListName | null | undefined {
   if (Array.isArray(frame)) return null;
   if (!isObject(frame) || "role" in frame) return undefined;
-  const names = Object.keys(frame);
-  return names.flatMap((name) =>
-    LIST_NAMES.filter((known) => known === name && Array.isArray(frame[name]))
-  )[0];
+  const isList = (name: string): name is ListName =>
+    LIST_NAMES.some((known) => known === name) && Array.isArray(frame[name]);
+  return Object.keys(frame).find(isList);
 }
 
 /** How messages are indented: each line of them by `base`, each level by `unit` more; no unit means one line. */

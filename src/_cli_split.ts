@@ -5,7 +5,7 @@
  * @module
  */
 import { SelvageError } from "./core/errors.ts";
-import { LIST_NAMES, type ListName } from "./http/body.ts";
+import { LIST_NAMES, type ListName } from "./formats/shapes.ts";
 import { parseExact } from "./formats/source.ts";
 
 /** A list that may be that of the messages. */

@@ -22,9 +22,8 @@ export function createPaint(hasColor: boolean): Paint {
   return { bold: style(1), dim: style(2), green: style(32), yellow: style(33), red: style(31) };
 }
 
-/** Control characters, and those that turn the direction of writing. */
-// deno-lint-ignore no-control-regex -- they are what must not be printed
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** Control characters, those that turn the direction of writing, and the line ends that are none of them. */
+const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** A text in one line of printable characters, cut to `most` of them. */
 export function plain(text: string, most: number = WIDTH): string {

@@ -4,7 +4,7 @@
  * @module
  */
 import { isObject, type JsonObject } from "./formats/format.ts";
-import { findWrapper, unwrap } from "./http/body.ts";
+import { findWrapper, unwrap } from "./formats/shapes.ts";
 
 /** What the lines of a log hold. */
 export interface Unwrapped {

@@ -20,10 +20,10 @@ import { compactTranscript, isLedger } from "./compaction/wire.ts";
 import { SelvageError } from "./core/errors.ts";
 import { checkMessages } from "./formats/check.ts";
 import { describeTranscript } from "./formats/describe.ts";
-import { estimateTokens, readTranscript } from "./formats/read.ts";
+import { estimateTokens } from "./formats/read.ts";
 import { repairTranscript } from "./formats/repair.ts";
 import { rereadTranscript } from "./formats/reread.ts";
-import { callsByPlace } from "./http/body.ts";
+import { readByPlace } from "./formats/shapes.ts";
 import { countOnce } from "./tokens/count_once.ts";
 import { loadCounter } from "./tokens/counter.ts";
 import { encodingOf } from "./tokens/encoding.ts";
@@ -212,18 +212,14 @@ function wrapped(file: string, inside: string): SelvageError {
 /** Reads the messages of a file; an error names the line where a message has one. */
 function readFound(found: TranscriptFile, run: Run, count: (text: string) => number): Subject["reading"] {
   const { messages, hint, line } = found;
-  const { inFlight, longRunning, ...read } = run.read;
-  const format = read.format ?? hint ?? undefined;
-  const named = { messages, ...(format === undefined ? {} : { format }) };
+  const format = run.read.format ?? hint ?? undefined;
   try {
-    return readTranscript(messages, {
+    return readByPlace(messages, {
       // A check reads once; a memory of its texts would only take room.
       measure: run.command === "check" ? count : countOnce(count),
       isSummary: isLedger,
-      ...read,
+      ...run.read,
       ...(format === undefined ? {} : { format }),
-      ...(inFlight === undefined ? {} : { inFlight: callsByPlace(inFlight, named) }),
-      ...(longRunning === undefined ? {} : { longRunning: callsByPlace(longRunning, named) }),
     });
   } catch (error) {
     const at = error instanceof SelvageError ? error.fields["at"] : undefined;
@@ -247,7 +243,11 @@ async function printError(error: unknown, file: string, isJson: boolean): Promis
     return;
   }
   // Errors of files name the file themselves.
-  const where = message.includes(titleOf(file)) ? "" : `${plain(titleOf(file), WIDTH)}: `;
+  const title = titleOf(file);
+  const isNamed = [`Cannot read ${title}: `, `Cannot write ${title}: `].some((start) =>
+    message.startsWith(start)
+  );
+  const where = isNamed ? "" : `${plain(title, WIDTH)}: `;
   await printLines(process.stderr, [`selvage: ${where}${plain(message, 1_000)}`]);
 }
 

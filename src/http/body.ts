@@ -1,14 +1,12 @@
 /**
- * What callers send: bodies of a limited size, JSON checked against a schema before anything else happens, and the
- * shapes in which a transcript comes. Nothing here needs a package at run time: the command reads by it too.
+ * Request bodies: JSON of a limited size, checked against a schema before anything else happens.
  *
  * @module
  */
 import type { MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
-import { type FormatName, isObject, type JsonObject } from "../formats/format.ts";
-import { type CallName, type ReadOptions, readTranscript } from "../formats/read.ts";
+import { isObject } from "../formats/format.ts";
 import { problemResponse } from "./problem.ts";
 
 /** What is wrong with a body, named this many times at the most. */
@@ -214,63 +212,4 @@ function wantedBy(issue: z.core.$ZodIssue): string {
 
 function unitOf(origin: string): string {
   return origin === "string" ? " characters" : origin === "array" ? " of them" : "";
-}
-
-/** Fields of an object that may hold the messages, and what their names tell of the format. */
-const LISTS = { messages: null, input: "openai-responses", contents: "gemini" } as const;
-
-/** Name of a field that holds messages. */
-export type ListName = keyof typeof LISTS;
-
-/** Names of the fields that may hold the messages. */
-export const LIST_NAMES = Object.keys(LISTS) as readonly ListName[];
-
-/** The format that the name of a list stands for, where the messages do not tell. */
-export function hintOf(name: ListName | null): FormatName | null {
-  return name === null ? null : LISTS[name];
-}
-
-/** The message in what wraps it, as the session logs of agents do; null where a line wraps none. */
-export function unwrap(
-  line: unknown,
-): { readonly inside: "message" | "payload"; readonly message: JsonObject } | null {
-  if (!isObject(line) || typeof line["role"] === "string") return null;
-  const { message, payload, type } = line;
-  if (isObject(message) && typeof message["role"] === "string") return { inside: "message", message };
-  if (!isObject(payload)) return null;
-  const isItem = type === "response_item" || (type === undefined && typeof payload["role"] === "string");
-  // A note on the state of the files, between the items.
-  return isItem && payload["type"] !== "ghost_snapshot" ? { inside: "payload", message: payload } : null;
-}
-
-/** Where the messages of a list are, if each is wrapped in something else. */
-export function findWrapper(
-  list: readonly unknown[],
-): { readonly at: number; readonly inside: string } | null {
-  if (list.some((line) => isObject(line) && typeof line["role"] === "string")) return null;
-  const at = list.findIndex((line) => unwrap(line) !== null);
-  const inside = unwrap(list[at])?.inside;
-  return inside === undefined ? null : { at, inside };
-}
-
-/** A call by place as the reports and the ledger write it: `8.1`, or `e8.1`. */
-const PLACE = /^e?(\d{1,9})\.(\d{1,9})$/;
-
-/**
- * Reads names of calls: `8.1` and `e8.1` stand for call 1 of message 8, unless a call has that id.
- *
- * @param names The names.
- * @param options The messages, and their format where it is known.
- */
-export function callsByPlace(
-  names: readonly CallName[],
-  { messages, format }: { readonly messages: unknown } & Pick<ReadOptions, "format">,
-): readonly CallName[] {
-  if (!names.some((name) => typeof name === "string" && PLACE.test(name))) return names;
-  const { pieces } = readTranscript(messages, format === undefined ? {} : { format });
-  const ids = new Set(pieces.flat().filter(({ kind }) => kind === "tool_use").map(({ callId }) => callId));
-  return names.map((name) => {
-    const place = typeof name === "string" && !ids.has(name) ? name.match(PLACE) : null;
-    return place === null ? name : { at: Number(place[1]), call: Number(place[2]) };
-  });
 }

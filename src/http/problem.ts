@@ -97,8 +97,8 @@ export function problemResponse(problem: Problem, headers: Readonly<Record<strin
   const fields = Object.fromEntries(
     Object.entries(problem.fields ?? {}).filter(([name]) => PUBLIC_FIELDS.includes(name)),
   );
-  const title = problem.code.replaceAll("_", " ");
   const { code } = problem;
+  const title = code.replaceAll("_", " ");
   const detail = problem.detail.length > MAX_DETAIL
     ? `${problem.detail.slice(0, MAX_DETAIL - 1).toWellFormed()}…`
     : problem.detail;
@@ -123,7 +123,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof SelvageError) {
     return { code: error.code, detail: error.message, fields: error.fields };
   }
-  // A client that went away in the middle of its body is no fault of the service.
+  // A client that went away before there was an answer is no fault of the service.
   if (!(error instanceof DOMException && error.name === "AbortError")) console.error(error);
   return { code: "internal", detail: "The service failed; the error is in its log" };
 }

@@ -6,28 +6,19 @@
 import { Hono } from "hono";
 import * as z from "zod";
 import { compactTranscript, isLedger } from "../../compaction/wire.ts";
+import { SelvageError } from "../../core/errors.ts";
 import { checkMessages } from "../../formats/check.ts";
 import { describeTranscript } from "../../formats/describe.ts";
-import { SelvageError } from "../../core/errors.ts";
 import { type FormatName, isObject } from "../../formats/format.ts";
-import { type CallName, type Reading, type ReadOptions, readTranscript } from "../../formats/read.ts";
+import type { Reading, ReadOptions } from "../../formats/read.ts";
 import { repairTranscript } from "../../formats/repair.ts";
 import { rereadTranscript } from "../../formats/reread.ts";
+import { findWrapper, hintOf, LIST_NAMES, type ListName, readByPlace } from "../../formats/shapes.ts";
 import { elementSpans, fieldStart, jsonList, parseExact } from "../../formats/source.ts";
 import { countOnce } from "../../tokens/count_once.ts";
 import { loadCounter } from "../../tokens/counter.ts";
 import { encodingOf } from "../../tokens/encoding.ts";
-import {
-  callsByPlace,
-  checkBody,
-  findWrapper,
-  hintOf,
-  limitBody,
-  LIST_NAMES,
-  type ListName,
-  parseJson,
-  readText,
-} from "../body.ts";
+import { checkBody, limitBody, parseJson, readText } from "../body.ts";
 import type { AppEnv } from "../env.ts";
 import { refuseMethod } from "../problem.ts";
 
@@ -123,18 +114,16 @@ async function receive<Body extends z.infer<typeof readingBody>>(
   const { count } = await loadCounter(encodingOf(body.model));
   // A name that is none is refused by the reader, with the names that there are.
   const format = (body.format ?? hintOf(name) ?? undefined) as FormatName | undefined;
-  const named = { messages: list, ...(format === undefined ? {} : { format }) };
-  const places = (names: readonly CallName[]): readonly CallName[] => callsByPlace(names, named);
   const options: ReadOptions = {
     measure: countOnce((found) => count(found)),
     isSummary: isLedger,
     ...(format === undefined ? {} : { format }),
-    ...(longRunning === undefined ? {} : { longRunning: places(longRunning) }),
-    ...(inFlight === undefined ? {} : { inFlight: places(inFlight) }),
+    ...(longRunning === undefined ? {} : { longRunning }),
+    ...(inFlight === undefined ? {} : { inFlight }),
     ...(thinking === undefined ? {} : { thinking }),
     ...(tokens === undefined ? {} : { tokens }),
   };
-  return { body, reading: readTranscript(list, options), texts };
+  return { body, reading: readByPlace(list, options), texts };
 }
 
 /** Session logs of agents wrap each message in a line of their own. */
