@@ -24,7 +24,8 @@ function source() {
   return { events: events(), give };
 }
 
-function start(events: AsyncGenerator<string, void>, clock = new ManualClock()) {
+function start(events: AsyncGenerator<string, void>) {
+  const clock = new ManualClock();
   const seen: string[] = [];
   const stream = sseStream(events, {
     encode: (event) => `${event}\n`,
@@ -33,7 +34,7 @@ function start(events: AsyncGenerator<string, void>, clock = new ManualClock()) 
     onEnd: () => void seen.push("ended"),
   });
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-  return { clock, reader, seen, read: async () => (await reader.read()).value };
+  return { clock, seen, read: async () => (await reader.read()).value };
 }
 
 Deno.test("sseStream() writes at once, and what is ready together in one write", async () => {

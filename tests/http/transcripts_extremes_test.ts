@@ -1,0 +1,128 @@
+/** What is deep, long, or named like something else. */
+import { equal, match, ok } from "node:assert/strict";
+import { shortHash } from "../../src/compaction/digest.ts";
+import { LEDGER_HEADER } from "../../src/compaction/ledger.ts";
+import { call, type Json, rounds, said, user } from "../support/chat.ts";
+import { post, refused, send } from "../support/transcript_routes.ts";
+
+/** JSON of this depth. */
+function deep(levels: number): string {
+  return '{"a":'.repeat(levels) + "1" + "}".repeat(levels);
+}
+
+const DEEP: readonly { name: string; message: string; field: RegExp }[] = [
+  {
+    name: "arguments of a tool_use",
+    message: `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"x","input":${
+      deep(10_000)
+    }}]}`,
+    field: /^content\[0\]\.input$/,
+  },
+  {
+    name: "arguments as text",
+    message: JSON.stringify(call("a", deep(10_000))),
+    field: /^tool_calls\[0\]\.function\.arguments/,
+  },
+  {
+    name: "an unknown field",
+    message: `{"role":"user","content":"x","extra":${deep(100_000)}}`,
+    field: /^extra/,
+  },
+  {
+    name: "provider options",
+    message: `{"role":"assistant","content":[{"type":"reasoning","text":"x","providerOptions":${
+      deep(10_000)
+    }}]}`,
+    field: /^content\[0\]\.providerOptions/,
+  },
+  {
+    name: "lists in a result",
+    message: `{"role":"model","parts":[{"functionResponse":{"name":"x","response":{"r":${"[".repeat(20_000)}${
+      "]".repeat(20_000)
+    }}}}]}`.replace('"model"', '"user"'),
+    field: /^parts\[0\]\.functionResponse/,
+  },
+];
+
+for (const { name, message, field } of DEEP) {
+  Deno.test(`deep JSON in ${name} is a problem with the message and the field, not a fault`, async () => {
+    for (const route of ["check", "repair", "compact"]) {
+      const budget = route === "compact" ? '"budget":50,' : "";
+      const first = message.includes('"parts"')
+        ? '{"role":"user","parts":[{"text":"x"}]}'
+        : '{"role":"user","content":"x"}';
+      const problem = await refused(route, `{${budget}"messages":[${first},${message}]}`);
+      equal(problem.code, "bad_message");
+      equal(problem.at, 1);
+      match(problem.field, field);
+    }
+  });
+}
+
+Deno.test("JSON of 900 levels is checked, repaired and compacted like any other", async () => {
+  const use = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"x","input":${deep(900)}}]}`;
+  const rest = JSON.stringify(Array.from({ length: 8 }, (_, n) => user(`${n} word `.repeat(200)))).slice(
+    1,
+    -1,
+  );
+  const messages = `[{"role":"user","content":"x"},${use},${rest}]`;
+  equal((await post("check", `{"messages":${messages}}`)).violations.length, 1);
+  equal((await post("repair", `{"messages":${messages}}`)).repairs.length, 1);
+  equal((await post("compact", `{"budget":1500,"messages":${messages}}`)).outcome, "compacted");
+});
+
+Deno.test("lone surrogates, __proto__ and constructor keys are data like any other", async () => {
+  const args = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}';
+  const use =
+    `{"role":"assistant","__proto__":{"x":1},"content":[{"type":"tool_use","id":"__proto__","name":"constructor","input":${args}}]}`;
+  const answer =
+    '{"role":"user","content":[{"type":"tool_result","tool_use_id":"__proto__","content":"\\ud83d and \\udc00 alone"}]}';
+  const rest = JSON.stringify(Array.from({ length: 8 }, (_, n) => said(`${n} word `.repeat(200)))).slice(
+    1,
+    -1,
+  );
+  const messages = `[{"role":"user","content":"\\ud800"},${use},${answer},${rest}]`;
+  equal((await post("check", `{"messages":${messages}}`)).valid, true);
+  const { text } = await send("repair", `{"messages":${messages}}`);
+  ok(text.includes(use) && text.includes(answer));
+  const done = await post("compact", `{"budget":1500,"messages":${messages}}`);
+  equal(done.outcome, "compacted");
+  equal(done.ledger[0].tool, "constructor");
+  equal(({} as Json).polluted, undefined);
+});
+
+Deno.test("100,000 messages are checked, repaired and compacted in time that grows with their number", async () => {
+  const time = async (route: string, body: Json): Promise<number> => {
+    const start = performance.now();
+    await post(route, body);
+    return performance.now() - start;
+  };
+  const [few, many] = [rounds(5_000, 3), rounds(50_000, 3)];
+  for (const [route, more] of [["check", {}], ["repair", {}], ["compact", { budget: 20_000 }]] as const) {
+    // Ten times as many: quadratic work would take a hundred times as long.
+    await time(route, { messages: few, ...more });
+    const ratio = await time(route, { messages: many, ...more }) /
+      await time(route, { messages: few, ...more });
+    ok(ratio < 50, `${route} took ${ratio} times as long`);
+  }
+});
+
+Deno.test("a long text that claims to be a ledger is read as fast as any other, whatever is in it", async () => {
+  const time = async (text: string): Promise<number> => {
+    const messages = [user(text), ...Array.from({ length: 30 }, (_, n) => user(`${n} word `.repeat(100)))];
+    const start = performance.now();
+    equal((await post("compact", { messages, budget: 2_000 })).outcome, "compacted");
+    return performance.now() - start;
+  };
+  const bodies = [
+    `e0.0 "${"a".repeat(1_000_000)}" {} -> ok: "x"`,
+    `e0.0 run {}${' -> ok: "x'.repeat(100_000)}"`,
+    `e0..e9 10 calls: "${"a".repeat(1_000_000)}" 1 ok`,
+  ];
+  await time("a".repeat(1_000_000));
+  const plain = await time("a".repeat(1_000_000));
+  for (const body of bodies) {
+    const ratio = await time(`${LEDGER_HEADER}\n${body}\n[end of ledger; check ${shortHash(body)}]`) / plain;
+    ok(ratio < 30, `${body.slice(0, 20)} took ${ratio} times as long as plain text`);
+  }
+});
