@@ -8,9 +8,7 @@ import type { CallStatus, Entry, Tool } from "../ports.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
 import { measureText, outputText, type TextMeasure } from "../tokens/measure.ts";
 import { clip, digestOf, firstSentence, LONG, renderArgs, shortHash } from "./digest.ts";
-
-/** How often a tool was called in a range, by outcome. */
-export type RangeCalls = Readonly<Record<string, Readonly<Partial<Record<CallStatus, number>>>>>;
+import { MAX_NAMES, OTHERS, type Range, type RangeCalls, RangeSum } from "./ledger_range.ts";
 
 /** One line of a ledger. `seq` counts entries of the log. */
 export type LedgerLine =
@@ -185,72 +183,11 @@ export function pairsIn(lines: readonly LedgerLine[]): number {
   return total;
 }
 
-type Range = Extract<LedgerLine, { kind: "range" }>;
-
-/** What a range calls the tools that it has no room to name. */
-const OTHERS = "(others)";
-
 /** Lines at the end that stay longer than what people said before them. */
 const LATEST = 2;
 
 /** Characters of the task, where no other line has room. */
 const TASK = 100;
-
-/** Names of tools in a range; the others, called least, are counted together. */
-const MAX_NAMES = 100;
-
-/** Calls by tool that are being added up; a map, as a model may call a tool `__proto__`. */
-type Sums = Map<string, Partial<Record<CallStatus, number>>>;
-
-function addCalls(sums: Sums, tool: string, by: RangeCalls[string]): void {
-  const sum = sums.get(tool) ?? {};
-  sums.set(tool, sum);
-  for (const status of ["ok", "error", "aborted"] as const) {
-    const times = (sum[status] ?? 0) + (by[status] ?? 0);
-    if (times > 0) sum[status] = times;
-  }
-}
-
-/** Lines that are being counted into a range. Adding one costs what it holds, not what the range holds already. */
-class RangeSum {
-  readonly #sums: Sums = new Map();
-  #seq = Infinity;
-  #to = -1;
-  #users = 0;
-  #answers = 0;
-
-  add(line: LedgerLine): void {
-    this.#seq = Math.min(this.#seq, line.seq);
-    this.#to = Math.max(this.#to, line.kind === "range" ? line.to : line.seq);
-    if (line.kind === "pair") addCalls(this.#sums, line.tool, { [line.status]: 1 });
-    if (line.kind === "range") {
-      for (const [tool, by] of Object.entries(line.calls)) addCalls(this.#sums, tool, by);
-    }
-    this.#users += line.kind === "range" ? line.users : line.kind === "user" ? 1 : 0;
-    this.#answers += line.kind === "range" ? line.answers : line.kind === "answer" ? 1 : 0;
-  }
-
-  /** The range with at most `names` names of tools, null where nothing was added. */
-  toRange(names = MAX_NAMES): Range | null {
-    if (this.#to < 0) return null;
-    const timesOf = (by: RangeCalls[string]): number =>
-      Object.values(by).reduce((sum, times) => sum + times, 0);
-    const named = [...this.#sums].filter(([tool]) => tool !== OTHERS);
-    const kept = named.length <= names ? new Set(this.#sums.keys()) : new Set(
-      named.toSorted(([, a], [, b]) => timesOf(b) - timesOf(a)).slice(0, names).map(([tool]) => tool),
-    );
-    const sums: Sums = new Map();
-    for (const [tool, by] of this.#sums) addCalls(sums, kept.has(tool) ? tool : OTHERS, by);
-    return {
-      kind: "range",
-      seq: this.#seq,
-      to: this.#to,
-      calls: Object.fromEntries(sums),
-      users: this.#users,
-      answers: this.#answers,
-    };
-  }
-}
 
 /**
  * Merges an earlier ledger with new lines and makes the whole fit: the oldest lines collapse into one range with

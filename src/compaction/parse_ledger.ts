@@ -6,7 +6,8 @@
  */
 import type { CallStatus } from "../ports.ts";
 import { shortHash } from "./digest.ts";
-import { LEDGER_HEADER, type LedgerLine, type RangeCalls, type Run } from "./ledger.ts";
+import { LEDGER_HEADER, type LedgerLine, type Run } from "./ledger.ts";
+import type { RangeCalls } from "./ledger_range.ts";
 
 /** A ledger that was read back. */
 export interface ParsedLedger {
@@ -35,7 +36,7 @@ function parsePair(seq: number, ref: string, rest: string): LedgerLine | null {
   const body = rest.slice(label.length + 1);
   for (let at = body.lastIndexOf(" -> "); at >= 0; at = body.lastIndexOf(" -> ", at - 1)) {
     const args = body.slice(0, at);
-    // No expression that reads to the end of the line: there may be as many arrows as anybody likes.
+    // Compared and cut, not matched: a pattern that ran to the end of the line from each arrow would cost the square.
     const status = STATUSES.find((found) => body.startsWith(`${found}: "`, at + 4));
     const digest = status === undefined ? undefined : parseJson(body.slice(at + 4 + status.length + 2));
     if (typeof digest === "string" && parseJson(args) !== undefined && typeof tool === "string") {

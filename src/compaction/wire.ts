@@ -4,139 +4,27 @@
  *
  * @module
  */
-import { type CutMethod, type CutPlan, type CutPolicy, selectCut, summaryReserve } from "../core/cut.ts";
-import { SelvageError } from "../core/errors.ts";
-import type { Violation } from "../core/record.ts";
+import { type CutPlan, type CutPolicy, selectCut } from "../core/cut.ts";
 import { MIN_PROGRESS } from "../core/verify.ts";
-import { checkMessages } from "../formats/check.ts";
-import type { JsonObject } from "../formats/format.ts";
 import { type Reading, readTranscript } from "../formats/read.ts";
-import type { Repair } from "../formats/repair.ts";
 import { asItCame, type Mended, mendFirst } from "./mended.ts";
 import { parseLedger } from "./parse_ledger.ts";
-import { type AppliedCut, applyCut, type CutToMake } from "./wire_apply.ts";
-import { isLedgerAt, type LedgerPair, rawFrom } from "./wire_ledger.ts";
-import type { Trimmed } from "./wire_trims.ts";
+import { type Attempt, compacted, type CompactedTranscript, putOff, unchanged } from "./wire_answer.ts";
+import { applyCut, type CutToMake } from "./wire_apply.ts";
+import { isLedgerAt } from "./wire_ledger.ts";
+import { type CompactTranscriptOptions, policyOf, refuseOptions } from "./wire_options.ts";
 
+export type { CompactedTranscript } from "./wire_answer.ts";
 export type { LedgerPair } from "./wire_ledger.ts";
+export type { CompactTranscriptOptions } from "./wire_options.ts";
 export type { Trimmed } from "./wire_trims.ts";
-
-/** How to compact. */
-export interface CompactTranscriptOptions {
-  /** Tokens of messages to keep, the reserve for the summary included, system messages left out. */
-  readonly budget: number;
-  /** Default `full`. */
-  readonly policy?: "full" | "backward";
-  /** Share of the budget by which a cut may keep more. Default 0.15. */
-  readonly lookback?: number;
-  /** Share of the budget by which a cut may keep less. Default 0.15. */
-  readonly lookahead?: number;
-  /** Tokens kept free for the summary. Default 15 % of the budget, 300 to 4,000. */
-  readonly summaryReserve?: number;
-  /** Messages that stay verbatim; ledgers of earlier compactions go into the new one all the same. */
-  readonly pinned?: readonly number[];
-  /**
-   * Takes the best legal cut there is where none keeps to the budget: for a context that has to shrink now. What
-   * comes out may be over the budget; a second run then finds no other cut.
-   */
-  readonly force?: boolean;
-  /** Prose of the caller's own, put behind the ledger. */
-  readonly summary?: string;
-  /** Mends what is broken in the messages that are kept. Default true. */
-  readonly repair?: boolean;
-  /** Gives the cut and the ledger, and changes nothing. */
-  readonly plan?: boolean;
-}
 
 /** Tokens to which a result may be shortened where a cut cannot be had otherwise: a note takes about 40. */
 const LEAST_TRIM = 64;
 
-/** What a compaction came to. */
-export interface CompactedTranscript {
-  /** `deferred`: no legal cut now, one may come. `refused`: no cut can help. */
-  readonly outcome: "compacted" | "nothing" | "deferred" | "refused";
-  /** The transcript from now on. A ledger counts messages as they were before anything was cut away. */
-  readonly messages: readonly JsonObject[];
-  /** The first message of the input that stays raw, how it was found, tokens beyond the budget; null without a cut. */
-  readonly cut:
-    | {
-      readonly at: number;
-      readonly method: CutMethod;
-      readonly distance: number;
-      readonly lookbackUsed: number;
-    }
-    | null;
-  /** Tokens of messages, system messages left out. */
-  readonly tokens: { readonly before: number; readonly after: number; readonly budget: number };
-  /** The removed pairs. */
-  readonly ledger: readonly LedgerPair[];
-  /** Results that are shown shortened. */
-  readonly trims: readonly Trimmed[];
-  /** What was mended. */
-  readonly repairs: readonly Repair[];
-  /** Kept messages with reasoning that a provider has signed: newer models refuse it behind another beginning. */
-  readonly signed: readonly number[];
-  /** What is wrong with the messages; after a repair nothing. */
-  readonly violations: readonly Violation[];
-  /** Why nothing was removed, where it was due; of a cut that it is a last resort, `inside_signed_reasoning`. */
-  readonly reason: string | null;
-  /** The legal cuts around the target of a compaction that was deferred or refused. */
-  readonly nearest: { readonly before: number | null; readonly after: number | null } | null;
-  /** With `plan`: the messages that the cut would summarise. */
-  readonly toSummarise?: readonly JsonObject[];
-}
-
 /** Whether a text is a ledger that an earlier compaction wrote, by header and checksum: pass it as `isSummary`. */
 export function isLedger(text: string): boolean {
   return parseLedger(text) !== null;
-}
-
-/** Complains about options that cannot be meant. */
-function refuseOptions(
-  { messages }: Reading,
-  { budget, pinned = [], summary }: CompactTranscriptOptions,
-): void {
-  if (!(budget > 0)) {
-    throw new SelvageError(
-      "bad_budget",
-      `Cannot compact: found a budget of ${budget} tokens, wanted more than 0`,
-      { fields: { field: "budget" } },
-    );
-  }
-  for (const pin of pinned) {
-    if (!Number.isInteger(pin) || pin < 0 || pin >= messages.length) {
-      const wanted = messages.length === 0 ? "no pin, as there is no message" : `0 to ${messages.length - 1}`;
-      throw new SelvageError("bad_pin", `Cannot pin message ${pin}: wanted ${wanted}`, {
-        fields: { field: "pinned", at: pin },
-      });
-    }
-  }
-  if (summary !== undefined && summary.trim() === "") {
-    throw new SelvageError(
-      "summary_blank",
-      "Cannot use the summary: found only white space, wanted text or no summary",
-      { fields: { field: "summary" } },
-    );
-  }
-}
-
-/** The policy in positions of what is compacted. */
-function policyOf({ input, made, placeOf }: Mended, options: CompactTranscriptOptions): CutPolicy {
-  const from = rawFrom(made);
-  // Pins keep whole atoms; one for each is enough. What lies before the raw messages stays as it is anyway, and what
-  // an earlier ledger records goes into the next one.
-  const pins = (options.pinned ?? []).filter((pin) => !isLedgerAt(input, pin));
-  const atoms = pins.map((pin) => made.transcript.atomAt(placeOf(pin) ?? -1));
-  const pinned = [...new Set(atoms.flatMap((atom) => atom !== null && atom.to > from ? [atom.from] : []))];
-  return {
-    budget: options.budget,
-    reserve: options.summaryReserve ?? summaryReserve(options.budget),
-    from,
-    ...(options.policy === undefined ? {} : { kind: options.policy }),
-    ...(options.lookback === undefined ? {} : { lookback: options.lookback }),
-    ...(options.lookahead === undefined ? {} : { lookahead: options.lookahead }),
-    ...(pinned.length === 0 ? {} : { pinned }),
-  };
 }
 
 /**
@@ -190,12 +78,6 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
     return isInside ? { ...found, reason: "inside_signed_reasoning" } : found;
   }
   return makeCut(mended, { options, policy, first });
-}
-
-/** A cut that is tried: how it was found, and what came of it. */
-interface Attempt {
-  readonly plan: CutToMake;
-  readonly applied: AppliedCut;
 }
 
 /** Makes the cut that was selected, or a tighter one where what comes out would be too large. */
@@ -288,96 +170,4 @@ function refit({ made }: Mended, { from = 0, budget, reserve = 0 }: CutPolicy): 
   if (!transcript.isLegalCut(from)) return null;
   const keptTokens = reserve + transcript.tokensBetween(from, transcript.messages);
   return { kind: "cut", at: from, keptTokens, distance: keptTokens - budget, method: "near", trims: [] };
-}
-
-/** The answer with a cut that was made. */
-function compacted(
-  mended: Mended,
-  options: CompactTranscriptOptions,
-  { plan, applied }: Attempt,
-): CompactedTranscript {
-  const { removed } = applied;
-  const { input } = mended;
-  const wanted = new Set(options.pinned);
-  const isPlan = options.plan === true;
-  return {
-    outcome: "compacted",
-    messages: isPlan ? input.messages : applied.messages,
-    cut: {
-      at: mended.cutInInput(plan.at),
-      method: plan.method,
-      distance: plan.distance,
-      lookbackUsed: plan.method === "near" ? Math.max(0, plan.distance) : 0,
-    },
-    tokens: { before: input.transcript.tokens, after: applied.tokens, budget: options.budget },
-    ledger: applied.pairs,
-    trims: applied.trims,
-    repairs: isPlan ? [] : mended.repairs.filter(({ at }) => !removed.has(at) || wanted.has(at)),
-    signed: applied.signed,
-    violations: applied.violations,
-    reason: null,
-    nearest: null,
-    ...(isPlan ? { toSummarise: input.messages.filter((_, at) => removed.has(at)) } : {}),
-  };
-}
-
-/** The answer where there is no cut, with the legal ones around the target. */
-function putOff(
-  mended: Mended,
-  { options, policy, plan }: {
-    readonly options: CompactTranscriptOptions;
-    readonly policy: CutPolicy;
-    readonly plan: CutPlan & { readonly kind: "defer" };
-  },
-): CompactedTranscript {
-  const { cutInInput } = mended;
-  const { nearest: { before, after } } = plan;
-  // Without a pin it is the summary alone that fills the budget.
-  const isFull = plan.reason === "pinned_too_big" && policy.pinned === undefined;
-  const reason = isFull ? "budget_too_small" : plan.reason;
-  return unchanged(mended, options, {
-    outcome: isHopeless(mended, policy, plan.reason) ? "refused" : "deferred",
-    reason,
-    nearest: {
-      before: before === null ? null : cutInInput(before),
-      after: after === null ? null : cutInInput(after),
-    },
-  });
-}
-
-/** The transcript with all its messages, repaired where that is asked for. */
-function unchanged(
-  { input, made, repairs }: Mended,
-  options: CompactTranscriptOptions,
-  answer: Pick<CompactedTranscript, "outcome"> & Partial<Pick<CompactedTranscript, "reason" | "nearest">>,
-): CompactedTranscript {
-  const shown = options.plan === true ? input : made;
-  return {
-    messages: shown.messages,
-    cut: null,
-    tokens: {
-      before: input.transcript.tokens,
-      after: shown.transcript.tokens,
-      budget: options.budget,
-    },
-    ledger: [],
-    trims: [],
-    repairs: options.plan === true ? [] : repairs,
-    signed: [],
-    violations: checkMessages(shown),
-    reason: null,
-    nearest: null,
-    ...answer,
-  };
-}
-
-/**
- * Whether no later cut can help. An open call will be answered, and then a cut may be there, as it may be in what a
- * repair gives back; a pin, or one wide atom, stays what it is.
- */
-function isHopeless({ made, hasMoreCuts }: Mended, policy: CutPolicy, reason: string): boolean {
-  if (reason !== "atom_too_wide") return reason === "pinned_too_big";
-  const { transcript } = made;
-  const last = transcript.tokensBetween(transcript.atomStart(transcript.atomCount - 1), transcript.messages);
-  return !hasMoreCuts && (policy.reserve ?? 0) + last > policy.budget * (1 + (policy.lookback ?? 0.15));
 }

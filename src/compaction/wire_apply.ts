@@ -6,16 +6,17 @@
  */
 import { type CutPlan, type CutPolicy, pinnedMessages } from "../core/cut.ts";
 import { SelvageError } from "../core/errors.ts";
+import type { Violation } from "../core/record.ts";
 import { verify } from "../core/verify.ts";
 import { checkMessages } from "../formats/check.ts";
 import type { JsonObject } from "../formats/format.ts";
+import { isSystem } from "../formats/pieces.ts";
 import type { Reading } from "../formats/read.ts";
-import type { Violation } from "../core/record.ts";
 import { rereadTranscript } from "../formats/reread.ts";
 import { fitLedger, pairsIn, renderLedger, type Run } from "./ledger.ts";
 import type { Mended } from "./mended.ts";
 import { type LedgerPair, linesOf, rawFrom } from "./wire_ledger.ts";
-import { isSystem, type Numbered, numberMessages, runsOf } from "./wire_numbers.ts";
+import { type Numbered, numberMessages, runsOf } from "./wire_numbers.ts";
 import { applyTrims, type Trimmed } from "./wire_trims.ts";
 
 /** A plan that is a cut. */

@@ -4,11 +4,13 @@
  * @module
  */
 import { isObject, type Piece } from "../formats/format.ts";
+import { strayMark } from "../formats/mend_strays.ts";
+import { isSystem } from "../formats/pieces.ts";
 import type { Reading } from "../formats/read.ts";
 import type { CallStatus } from "../ports.ts";
 import { clip, digestOf, firstSentence, LONG, renderArgs } from "./digest.ts";
 import type { LedgerLine } from "./ledger.ts";
-import { isSystem, ledgerOf, type Numbered } from "./wire_numbers.ts";
+import { ledgerOf, type Numbered } from "./wire_numbers.ts";
 
 /** One removed pair. */
 export interface LedgerPair {
@@ -169,11 +171,8 @@ function strayLines(
     const known = first.get(name);
     if (isPaired || known === undefined) first.set(name, piece.text);
     if (isPaired || !removed.has(message) || known === piece.text) continue;
-    const what = known === undefined
-      ? `a result without its call${name ? ` (${name})` : ""}`
-      : `a second result of ${name || "a call"}`;
     const said = digestOf(piece.text) || (piece.files ? "[file]" : "");
-    strays.push({ message, text: `[selvage: ${what}] ${said}`.trimEnd() });
+    strays.push({ message, text: `${strayMark(name, known !== undefined)} ${said}`.trimEnd() });
   }
   return strays;
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Piece } from "../formats/format.ts";
+import { isSystem } from "../formats/pieces.ts";
 import type { Reading } from "../formats/read.ts";
 import type { LedgerLine, Run } from "./ledger.ts";
 import { type ParsedLedger, parseLedger } from "./parse_ledger.ts";
@@ -21,11 +22,6 @@ export interface Numbered {
   readonly numbers: readonly number[];
   /** In order. */
   readonly ledgers: readonly EarlierLedger[];
-}
-
-/** Whether a message is one of the system: a cut leaves these where they can be seen. */
-export function isSystem(message: readonly Piece[] | undefined): boolean {
-  return message?.every((piece) => piece.kind === "system") === true;
 }
 
 /** Pieces that were looked at: a long text that only looks like a ledger is read once. */

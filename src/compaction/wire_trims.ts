@@ -4,7 +4,9 @@
  * @module
  */
 import type { TrimPlan } from "../core/cut.ts";
-import { draftOf, type JsonObject, settleDrafts } from "../formats/format.ts";
+import { EditedMessages } from "../formats/edits.ts";
+import type { JsonObject } from "../formats/format.ts";
+import { OVERHEAD } from "../formats/price.ts";
 import type { Mended } from "./mended.ts";
 import { shortenOutput } from "./shorten.ts";
 import type { Numbered } from "./wire_numbers.ts";
@@ -32,23 +34,16 @@ export function applyTrims(
   { made, resultInInput }: Mended,
   { plan, numbers }: { readonly plan: readonly TrimPlan[]; readonly numbers: Numbered["numbers"] },
 ): { readonly messages: readonly JsonObject[]; readonly trims: readonly Trimmed[] } {
-  const messages = [...made.messages];
+  const edited = new EditedMessages(made.messages);
   const flat = made.pieces.flat();
   const trims: Trimmed[] = [];
-  const drafts = new Map<number, JsonObject>();
   for (const { record, message, tokens } of plan) {
     const piece = flat[record];
     const before = made.transcript.records[record]?.tokens ?? 0;
-    const original = messages[message];
-    if (original !== undefined && !drafts.has(message)) {
-      drafts.set(message, draftOf(original));
-      messages[message] = drafts.get(message) ?? original;
-    }
-    const found = messages[message];
-    if (piece === undefined || found === undefined) continue;
+    if (piece === undefined) continue;
     const { at, callId } = resultInInput(record);
     // A caller's own counts may differ from ours: its limit is translated to what we count.
-    const own = made.measure(piece.text) + 4;
+    const own = made.measure(piece.text) + OVERHEAD;
     const limit = Math.floor(Math.max(0, tokens) * Math.min(1, own / Math.max(1, before)));
     const shown = shortenOutput({ type: "text", value: piece.text }, {
       tokens: limit,
@@ -56,9 +51,8 @@ export function applyTrims(
       ref: `message ${numbers[at] ?? at} of what was compacted`,
     });
     const text = shown.type === "text" ? shown.value : "";
-    messages[message] = made.format.withText(found, piece.part, text);
-    trims.push({ at, callId, tokensBefore: before, tokensAfter: made.measure(text) + 4 });
+    edited.edit(message, (found) => made.format.withText(found, piece.part, text));
+    trims.push({ at, callId, tokensBefore: before, tokensAfter: made.measure(text) + OVERHEAD });
   }
-  settleDrafts(drafts.values());
-  return { messages, trims };
+  return { messages: edited.settle(), trims };
 }

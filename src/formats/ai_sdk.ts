@@ -4,29 +4,29 @@
  *
  * @module
  */
+import { hasSignature, readInput, readUi } from "./ai_sdk_ui.ts";
+import { partEdits } from "./edits.ts";
+import { badMessage, jsonText, listAt, objectAt, textAt } from "./fields.ts";
 import {
   APPROVAL,
-  type Arguments,
-  badMessage,
   type Format,
-  isMade,
   isObject,
   type JsonObject,
-  jsonText,
-  listAt,
-  objectArguments,
-  objectAt,
-  partEdits,
   type Piece,
   type ResultToWrite,
-  textAt,
 } from "./format.ts";
+import { isMade } from "./pieces.ts";
 
 const content = partEdits("content");
 const parts = partEdits("parts");
 
 function isUi(message: JsonObject): boolean {
   return Array.isArray(message["parts"]);
+}
+
+/** The edits of the list that a message has. */
+function editsOf(message: JsonObject): typeof parts {
+  return isUi(message) ? parts : content;
 }
 
 function readOutput(output: unknown, at: number, field: string): Pick<Piece, "text" | "files" | "isError"> {
@@ -41,12 +41,6 @@ function readOutput(output: unknown, at: number, field: string): Pick<Piece, "te
     text !== ""
   );
   return { text: texts.join("\n"), files: items.filter((item) => typeof item["text"] !== "string").length };
-}
-
-/** Arguments of a call. Text that is no JSON object cut short may be meant: tools may take nothing but text. */
-function readInput(input: unknown, at: number, field: string): Arguments {
-  const read = objectArguments(input, at, field);
-  return typeof input === "string" && !/^\s*[{[]/.test(input) ? { input } : read;
 }
 
 function readModelPart(
@@ -111,107 +105,10 @@ function approvalId(found: JsonObject, at: number, field: string): string {
   return `${APPROVAL}${textAt(found["approvalId"], at, `${field}.approvalId`, "")}`;
 }
 
-function hasSignature(options: unknown): boolean {
-  return options !== undefined &&
-    /"(signature|redactedData|reasoningEncryptedContent|thoughtSignature)"/.test(JSON.stringify(options));
-}
-
-/** States of a tool part that has no answer. */
-const UNANSWERED = ["input-streaming", "input-available", "approval-requested", "approval-responded"];
-
-/** Parts of UI messages that cost what they are long. */
-const SOURCES = ["source-url", "source-document", "custom", "steering-message"];
-
-/** A tool part of a UI message: its call, and its result once the state says so. */
-function readToolPart(
-  found: JsonObject,
-  at: number,
-  { part, type }: { readonly part: number; readonly type: string },
-): readonly Piece[] {
-  const field = `parts[${part}]`;
-  const state = textAt(found["state"], at, `${field}.state`, "input-available");
-  const callId = textAt(found["toolCallId"], at, `${field}.toolCallId`, "");
-  const name = type === "dynamic-tool"
-    ? textAt(found["toolName"], at, `${field}.toolName`, "")
-    : type.slice("tool-".length);
-  const input = found["input"] ?? {};
-  const call: Piece = {
-    kind: "tool_use",
-    part,
-    callId,
-    name,
-    text: jsonText(input, at, `${field}.input`),
-    // What is still streaming is whole once it has come.
-    ...(state === "input-streaming" ? { input } : readInput(input, at, `${field}.input`)),
-    isInPlace: true,
-  };
-  const answered = { kind: "tool_result" as const, part, callId, name, isInPlace: true };
-  switch (state) {
-    case "output-available":
-      return [call, {
-        ...answered,
-        text: jsonText(found["output"] ?? "", at, `${field}.output`),
-        ...(found["preliminary"] === true ? { interim: true } : {}),
-      }];
-    case "output-error":
-      return [call, {
-        ...answered,
-        text: textAt(found["errorText"], at, `${field}.errorText`, ""),
-        isError: true,
-      }];
-    case "output-denied":
-      return [call, { ...answered, text: "denied", isError: true }];
-    default:
-      if (UNANSWERED.includes(state)) return [call];
-      throw badMessage(at, `${field}.state`, {
-        found: state,
-        wanted: "a state of tool parts, as input-available or output-available",
-      });
-  }
-}
-
-function readUi(message: JsonObject, at: number): readonly Piece[] {
-  const role = message["role"];
-  if (role !== "user" && role !== "assistant" && role !== "system") {
-    throw badMessage(at, "role", { found: role, wanted: '"user", "assistant" or "system"' });
-  }
-  const pieces = listAt(message["parts"], at, "parts").flatMap((found, part): readonly Piece[] => {
-    const type = textAt(found["type"], at, `parts[${part}].type`);
-    if (type === "text") {
-      return [{ kind: role, part, text: textAt(found["text"], at, `parts[${part}].text`), isText: true }];
-    }
-    if (type === "reasoning") {
-      const isSigned = hasSignature(found["providerMetadata"]);
-      return [{
-        kind: "reasoning",
-        part,
-        text: textAt(found["text"], at, `parts[${part}].text`, ""),
-        isSigned,
-      }];
-    }
-    if (type === "dynamic-tool" || type.startsWith("tool-")) {
-      if (role === "assistant") return readToolPart(found, at, { part, type });
-      throw badMessage(at, `parts[${part}]`, {
-        found: type,
-        wanted: "tool parts in assistant messages only",
-      });
-    }
-    // Borders of steps and data for the client never reach a model.
-    if (type === "step-start" || type.startsWith("data-")) return [];
-    if (type === "file" || type === "reasoning-file") return [{ kind: role, part, text: "", files: 1 }];
-    if (SOURCES.includes(type)) return [{ kind: role, part, text: jsonText(found, at, `parts[${part}]`) }];
-    throw badMessage(at, `parts[${part}].type`, {
-      found: type,
-      wanted: 'a type of parts that UI messages have, as "text" or "dynamic-tool"',
-    });
-  });
-  return pieces.length > 0 ? pieces : [{ kind: role, part: null, text: "" }];
-}
-
 /** AI SDK messages, `ModelMessage` and `UIMessage`. */
 export const aiSdk: Format = {
   name: "ai-sdk",
-  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false, sameName: true },
+  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false },
   isTypical(message) {
     const { parts, content } = message;
     if (Array.isArray(parts)) {
@@ -268,14 +165,14 @@ export const aiSdk: Format = {
     return [content.insert(message, Array.isArray(found) ? found.length : 0, written)];
   },
   userText: (text) => ({ role: "user", content: [{ type: "text", text }] }),
-  take: (message, part) => (isUi(message) ? parts : content).take(message, part),
-  without: (message, gone) => (isUi(message) ? parts : content).without(message, gone),
-  reorder: (message, order) => (isUi(message) ? parts : content).reorder(message, order),
+  take: (message, part) => editsOf(message).take(message, part),
+  without: (message, gone) => editsOf(message).without(message, gone),
+  reorder: (message, order) => editsOf(message).reorder(message, order),
   withCallId: (message, part, id) =>
-    (isUi(message) ? parts : content).edit(message, part, (found) => ({ ...found, toolCallId: id })),
+    editsOf(message).edit(message, part, (found) => ({ ...found, toolCallId: id })),
   withName: (message, part, name) => content.edit(message, part, (found) => ({ ...found, toolName: name })),
   withArguments: (message, part, input) =>
-    (isUi(message) ? parts : content).edit(message, part, (found) => ({ ...found, input })),
+    editsOf(message).edit(message, part, (found) => ({ ...found, input })),
   withText(message, part, text) {
     if (isUi(message)) {
       return parts.edit(message, part, (found) => {

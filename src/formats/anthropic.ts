@@ -3,21 +3,10 @@
  *
  * @module
  */
-import {
-  badMessage,
-  type Format,
-  isMade,
-  isObject,
-  type JsonObject,
-  jsonText,
-  listAt,
-  objectArguments,
-  objectAt,
-  partEdits,
-  type Piece,
-  type ResultToWrite,
-  textAt,
-} from "./format.ts";
+import { partEdits } from "./edits.ts";
+import { badMessage, jsonText, listAt, objectArguments, objectAt, textAt } from "./fields.ts";
+import { type Format, isObject, type JsonObject, type Piece, type ResultToWrite } from "./format.ts";
+import { isMade } from "./pieces.ts";
 
 const edits = partEdits("content");
 const FILES = ["image", "document", "container_upload"];

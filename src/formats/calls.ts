@@ -4,6 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { push } from "./_push.ts";
 import { APPROVAL, type Piece } from "./format.ts";
 
 /** A call, by id (its last unanswered occurrence) or by place. */
@@ -75,13 +76,6 @@ export class Calls {
   placesOf(records: ReadonlySet<number>): readonly CallPlace[] {
     return this.#places.filter((_, call) => records.has(this.records[call] ?? -1));
   }
-}
-
-/** Adds a value to the list of a key; gives its index in there. */
-function push<Key>(lists: Map<Key, number[]>, key: Key, value: number): number {
-  const list = lists.get(key) ?? [];
-  if (list.length === 0) lists.set(key, list);
-  return list.push(value) - 1;
 }
 
 /** Complains about a name that no call has. */

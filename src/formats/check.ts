@@ -5,8 +5,9 @@
  */
 import { checkTranscript } from "../core/check.ts";
 import type { Violation, ViolationCode } from "../core/record.ts";
-import { APPROVAL, isRound, type Piece } from "./format.ts";
+import { APPROVAL, type Piece } from "./format.ts";
 import { idFaults, resultsOf } from "./ids.ts";
+import { hasLateResults, isRound, isSystem, type Place, placesOf } from "./pieces.ts";
 import type { Reading } from "./read.ts";
 
 /** A call that has no result, and why. */
@@ -27,50 +28,37 @@ function dialectViolation(code: ViolationCode, at: number, message: string): Vio
   return { code, condition: "dialect", at, callId: null, message };
 }
 
-/** Whether something else stands before a result that answers a call. */
-function hasLateResults(pieces: readonly Piece[]): boolean {
-  const other = pieces.findIndex((piece) => piece.kind !== "tool_result");
-  return other >= 0 && pieces.slice(other).some((piece) => piece.kind === "tool_result");
-}
-
-/** A piece with what it is a part of. */
-interface Found {
-  readonly piece: Piece;
-  readonly message: number;
-}
-
 /**
  * Whether the provider's own result of a call stands apart from it: both are of the assistant, and a result of the
- * client answers no such call. `pieces` are those of the message that holds the result.
+ * client answers no such call. Only Anthropic refuses that.
  */
 export function isHostedApart(
-  call: Piece,
-  { result, pieces }: { readonly result: Piece; readonly pieces: readonly Piece[] },
+  { format, pieces }: Reading,
+  { call, result: { piece, message } }: { readonly call: Piece; readonly result: Place },
 ): boolean {
-  return (call.isHosted === true || result.isHosted === true) && !pieces.some(isRound) &&
-    result.isInPlace !== true;
+  return format.name === "anthropic" && (call.isHosted === true || piece.isHosted === true) &&
+    piece.isInPlace !== true && pieces[message]?.some(isRound) !== true;
 }
 
 /** What the core does not see of pairs: tools that the provider runs, names of results, results in front. */
 function pairViolations(reading: Reading): readonly Violation[] {
   const { format, pieces, early } = reading;
-  const flat = pieces.flatMap((found, message) => found.map((piece): Found => ({ piece, message })));
+  const flat = placesOf(pieces);
   const found: Violation[] = [];
   for (const [call, results] of resultsOf(reading)) {
     const asked = flat[call]?.piece;
     if (asked === undefined || asked.approval === true) continue;
-    for (const result of results) {
-      const { piece, message } = flat[result] ?? {};
-      if (piece === undefined || message === undefined) continue;
+    for (const record of results) {
+      const result = flat[record];
+      if (result === undefined) continue;
+      const { piece, message } = result;
       const callId = piece.callId || null;
       const name = `The result ${callId ?? "without an id"}`;
-      const isApart = format.name === "anthropic" &&
-        isHostedApart(asked, { result: piece, pieces: pieces[message] ?? [] });
-      if (isApart) {
+      if (isHostedApart(reading, { call: asked, result })) {
         const text = `${name} of a tool that the provider runs is not in the message of its call`;
         found.push({ code: "misplaced_result", condition: "C3", at: message, callId, message: text });
       }
-      if (format.rules.sameName === true && isMisnamed(asked, piece)) {
+      if (format.withName !== undefined && isMisnamed(asked, piece)) {
         const [own, wanted] = [piece.name ?? "", asked.name].map((name) => JSON.stringify(name));
         const text = `${name} names the tool ${own}, and its call ${wanted}`;
         found.push({ code: "mismatched_name", condition: "dialect", at: message, callId, message: text });
@@ -98,7 +86,7 @@ export function isMisnamed(call: Piece, result: Piece): boolean {
 
 /** Arguments that no provider takes, and those that nobody can run. */
 function argumentViolations({ pieces, transcript }: Reading): readonly Violation[] {
-  const flat = pieces.flatMap((found, message) => found.map((piece): Found => ({ piece, message })));
+  const flat = placesOf(pieces);
   return transcript.pairs.flatMap(({ call, state }): Violation[] => {
     const { piece, message } = flat[call] ?? {};
     if (piece === undefined || message === undefined) return [];
@@ -194,7 +182,6 @@ export function checkMessages(reading: Reading): readonly Violation[] {
   ];
   if (format.rules.resultsFirst) {
     for (const [at, message] of pieces.entries()) {
-      if (message.some((piece) => piece.kind === "assistant" || piece.kind === "tool_use")) continue;
       if (!hasLateResults(message)) continue;
       violations.push(
         dialectViolation("results_not_first", at, `Message ${at} has something in front of its results`),
@@ -210,7 +197,7 @@ export function checkMessages(reading: Reading): readonly Violation[] {
     if (isEmpty) violations.push(dialectViolation("empty_text", at, `Message ${at} has an empty text`));
   }
   if (format.rules.firstFromUser) {
-    const first = pieces.findIndex((message) => !message.every((piece) => piece.kind === "system"));
+    const first = pieces.findIndex((message) => !isSystem(message));
     if (messages[first]?.["role"] === "assistant") {
       violations.push(
         dialectViolation("first_not_user", first, `Message ${first} is the first one and not from the user`),
@@ -227,7 +214,7 @@ export function checkMessages(reading: Reading): readonly Violation[] {
  * @param reading The transcript as it was read.
  */
 export function noticesOf({ pieces, transcript }: Reading): readonly Violation[] {
-  const flat = pieces.flatMap((found, message) => found.map((piece): Found => ({ piece, message })));
+  const flat = placesOf(pieces);
   const cut = transcript.pairs.flatMap(({ call, state }): Violation[] => {
     const { piece, message } = flat[call] ?? {};
     if (piece?.isTruncated !== true || message === undefined || state !== "in_flight") return [];

@@ -3,19 +3,9 @@
  *
  * @module
  */
-import {
-  badMessage,
-  type Format,
-  isObject,
-  type JsonObject,
-  jsonText,
-  listAt,
-  objectArguments,
-  objectAt,
-  partEdits,
-  type Piece,
-  textAt,
-} from "./format.ts";
+import { partEdits } from "./edits.ts";
+import { badMessage, jsonText, listAt, objectArguments, objectAt, textAt } from "./fields.ts";
+import { type Format, isObject, type JsonObject, type Piece } from "./format.ts";
 
 const edits = partEdits("parts");
 
@@ -75,7 +65,7 @@ function readPart(
 /** Gemini `contents`. */
 export const gemini: Format = {
   name: "gemini",
-  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false, sameName: true },
+  rules: { resultsFirst: false, firstFromUser: false, noEmptyText: false },
   isTypical({ parts, role, id }) {
     if (!Array.isArray(parts)) return false;
     // Parts of UI messages have a type.

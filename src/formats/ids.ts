@@ -5,7 +5,9 @@
  * @module
  */
 import type { ViolationCode } from "../core/record.ts";
+import { push } from "./_push.ts";
 import type { Piece } from "./format.ts";
+import { type Place, placesOf } from "./pieces.ts";
 import type { Reading } from "./read.ts";
 
 /** An id that is wrong. */
@@ -22,10 +24,8 @@ export interface IdFault {
 }
 
 /** One half of a pair. */
-interface Half {
+interface Half extends Place {
   readonly record: number;
-  readonly piece: Piece;
-  readonly message: number;
 }
 
 /**
@@ -40,10 +40,7 @@ export function resultsOf({ pieces, transcript, early }: Reading): ReadonlyMap<n
       record++;
       if (piece.kind !== "tool_result" || piece.isInPlace === true) continue;
       const call = early.get(record) ?? transcript.pairOfResult(record)?.call;
-      if (call === undefined) continue;
-      const found = results.get(call);
-      if (found === undefined) results.set(call, [record]);
-      else found.push(record);
+      if (call !== undefined) push(results, call, record);
     }
   }
   return results;
@@ -51,7 +48,7 @@ export function resultsOf({ pieces, transcript, early }: Reading): ReadonlyMap<n
 
 /** All calls but approvals, with their results. */
 function callsOf(reading: Reading): readonly { readonly call: Half; readonly results: readonly Half[] }[] {
-  const flat = reading.pieces.flatMap((found, message) => found.map((piece) => ({ piece, message })));
+  const flat = placesOf(reading.pieces);
   const results = resultsOf(reading);
   const half = (record: number): readonly Half[] => {
     const found = flat[record];
@@ -107,14 +104,4 @@ export function idFaults(reading: Reading): readonly IdFault[] {
     }
   }
   return faults;
-}
-
-/** Where the assistant message begins that each message goes on with; else the message itself. */
-export function startsOf({ format, messages }: Reading): readonly number[] {
-  const starts: number[] = [];
-  for (const [at, message] of messages.entries()) {
-    const joins = format.joins?.(message, messages[at - 1]) === true;
-    starts.push(joins ? starts[at - 1] ?? at : at);
-  }
-  return starts;
 }

@@ -3,19 +3,9 @@
  *
  * @module
  */
-import {
-  badMessage,
-  type Format,
-  isObject,
-  type JsonObject,
-  jsonText,
-  listAt,
-  objectAt,
-  parseArguments,
-  partEdits,
-  type Piece,
-  textAt,
-} from "./format.ts";
+import { partEdits } from "./edits.ts";
+import { badMessage, jsonText, listAt, objectAt, parseArguments, textAt } from "./fields.ts";
+import { type Format, isObject, type JsonObject, type Piece } from "./format.ts";
 
 const edits = partEdits("content");
 const calls = partEdits("tool_calls");

@@ -3,19 +3,15 @@
  *
  * @module
  */
+import { partEdits } from "./edits.ts";
+import { badMessage, jsonText, listAt, parseArguments, textAt } from "./fields.ts";
 import {
   APPROVAL,
-  badMessage,
   type Format,
   isObject,
   type JsonObject,
-  jsonText,
-  listAt,
-  parseArguments,
-  partEdits,
   type Piece,
   type ResultToWrite,
-  textAt,
 } from "./format.ts";
 
 const edits = partEdits("content");

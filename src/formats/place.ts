@@ -4,13 +4,14 @@
  * @module
  */
 import type { Transcript } from "../core/transcript.ts";
-import { isRound, type Piece } from "./format.ts";
+import type { Piece } from "./format.ts";
+import { isRound } from "./pieces.ts";
 
 /** What a transcript is looked at for. */
 interface Pieces {
   readonly pieces: readonly (readonly Piece[])[];
-  /** Whether a message goes on with the assistant message before it. */
-  readonly joins: (at: number) => boolean;
+  /** Where the assistant message begins that each message goes on with; else the message itself. */
+  readonly starts: readonly number[];
 }
 
 /** A call or a result with its index among all records. */
@@ -25,7 +26,7 @@ interface Found {
  *
  * @returns Ids by record, only where the part itself has none.
  */
-export function idsByPlace({ pieces, joins }: Pieces): ReadonlyMap<number, string> {
+export function idsByPlace({ pieces, starts }: Pieces): ReadonlyMap<number, string> {
   const ids = new Map<number, string>();
   const known = new Set(pieces.flat().map((piece) => piece.kind === "tool_use" ? piece.callId : undefined));
   let calls: Found[] = [];
@@ -39,7 +40,7 @@ export function idsByPlace({ pieces, joins }: Pieces): ReadonlyMap<number, strin
   for (const [at, message] of pieces.entries()) {
     const hasResults = message.some((piece) => piece.kind === "tool_result");
     const isAnswer = hasResults && !message.some(isRound);
-    if (!isAnswer && !joins(at)) settle();
+    if (!isAnswer && starts[at] === at) settle();
     for (const piece of message) {
       const found = { record: record++, piece };
       if (piece.approval === true || piece.isInPlace === true) continue;
@@ -110,7 +111,10 @@ function pairRound(
  *
  * @returns Records of the calls, by the records of such results.
  */
-export function earlyResults(transcript: Transcript, { pieces, joins }: Pieces): ReadonlyMap<number, number> {
+export function earlyResults(
+  transcript: Transcript,
+  { pieces, starts }: Pieces,
+): ReadonlyMap<number, number> {
   const early = new Map<number, number>();
   const { records, pairs } = transcript;
   const strays: number[] = [];
@@ -126,11 +130,9 @@ export function earlyResults(transcript: Transcript, { pieces, joins }: Pieces):
     const id = records[call]?.callId;
     if (id) calls.set(id, calls.has(id) ? null : index);
   }
-  // Where the assistant message begins, and how many messages before it are more than results.
-  const starts: number[] = [];
+  // How many messages before each are more than results.
   const others: number[] = [0];
   for (const [at, message] of pieces.entries()) {
-    starts.push(joins(at) ? starts[at - 1] ?? at : at);
     others.push((others[at] ?? 0) + (message.every(({ kind }) => kind === "tool_result") ? 0 : 1));
   }
   for (const stray of strays) {

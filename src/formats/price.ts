@@ -8,8 +8,8 @@ import type { Piece } from "./format.ts";
 
 /** Tokens of an image or another file. */
 const FILE_TOKENS = 1_600;
-/** Tokens of a message or a call beside its text. */
-const OVERHEAD = 4;
+/** Tokens of a piece beside its text. */
+export const OVERHEAD = 4;
 
 /** Roughly the tokens of a text: four UTF-16 units each. */
 export function estimateTokens(text: string): number {

@@ -10,15 +10,9 @@ import { Transcript } from "../core/transcript.ts";
 import { aiSdk, aiSdkUi } from "./ai_sdk.ts";
 import { type CallName, Calls, unknownCall } from "./calls.ts";
 import { detectFormat, FORMAT_NAMES, FORMATS, wrapperOf } from "./detect.ts";
-import {
-  badMessage,
-  type Format,
-  type FormatName,
-  isObject,
-  type JsonObject,
-  type Piece,
-  refuseDeep,
-} from "./format.ts";
+import { badMessage, refuseDeep } from "./fields.ts";
+import { type Format, type FormatName, isObject, type JsonObject, type Piece } from "./format.ts";
+import { startsOf } from "./pieces.ts";
 import { earlyResults, idsByPlace } from "./place.ts";
 import { estimateTokens, priceOf, refuseTokens } from "./price.ts";
 import { NO_PROMISES, type Promises, promisesOf } from "./promises.ts";
@@ -187,8 +181,8 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
   const { inFlight } = options;
   const calls = new Calls(pieces);
   const lasting = lastingCalls(calls, { pieces, named: options.longRunning ?? [] });
-  const joins = (at: number): boolean => format.joins?.(objects[at] ?? {}, objects[at - 1]) === true;
-  const ids = idsByPlace({ pieces, joins });
+  const starts = startsOf({ format, messages: objects });
+  const ids = idsByPlace({ pieces, starts });
 
   const parse = (
     { promised, interim, settled }: Promises,
@@ -198,7 +192,7 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
     let record = -1;
     let step = loop?.from ?? 0;
     for (const [message, found] of pieces.entries()) {
-      const isJoined = joins(message);
+      const isJoined = starts[message] !== message;
       const isSigned = !isJoined && found.some((piece) => piece.isSigned === true);
       if (options.thinking === "steps" && isSigned && isInside(loop, message)) {
         transcript.joinFrom(step);
@@ -231,7 +225,7 @@ export function readTranscript(messages: unknown, options: ReadOptions = {}): Re
     return transcript;
   };
   const first = parse(NO_PROMISES, new Map());
-  const early = earlyResults(first, { pieces, joins });
+  const early = earlyResults(first, { pieces, starts });
   const promises = promisesOf(first, { calls, inFlight, lasting });
   const isLast = early.size + promises.promised.size + promises.interim.size + promises.settled.size === 0;
   return {

@@ -5,42 +5,14 @@ import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import {
   checkMessages,
   compactTranscript,
-  type CompactTranscriptOptions,
   isLedger,
   type JsonObject,
-  type ReadOptions,
   readTranscript,
   repairTranscript,
 } from "../../src/transcripts.ts";
+import { call, compact, type Messages, read, result, rounds, said, user, words } from "./_wire.ts";
 
-type Messages = readonly JsonObject[];
-
-const user = (content: string): JsonObject => ({ role: "user", content });
-const said = (content: string): JsonObject => ({ role: "assistant", content });
-const call = (id: string, input = "{}"): JsonObject => ({
-  role: "assistant",
-  content: null,
-  tool_calls: [{ id, type: "function", function: { name: "run", arguments: input } }],
-});
-const result = (id: string, content = "done"): JsonObject => ({ role: "tool", tool_call_id: id, content });
-const words = (times: number): string => "word ".repeat(times);
-
-/** Rounds of a call and its result. */
-function rounds(count: number, size = 40): Messages {
-  return Array.from({ length: count }, (_, n) => [call(`c${n}`), result(`c${n}`, `${n} ${words(size)}`)])
-    .flat();
-}
-
-function read(messages: Messages, options: ReadOptions = {}) {
-  return readTranscript(messages, { format: "openai-chat", isSummary: isLedger, ...options });
-}
-
-function compact(messages: Messages, options: CompactTranscriptOptions) {
-  return compactTranscript(read(messages), options);
-}
-
-/** A repair adds a message in front of all that is looked at: every position behind it shifts. */
-const broken: Messages = [user("Go."), call("lost"), user("On."), ...rounds(12)];
+const broken: Messages = [user("Go."), call("lost"), user("On."), ...rounds(12, "c", words(40))];
 
 Deno.test("compactTranscript() counts what a repair adds: a second run answers nothing at every budget", () => {
   const calls = (n: number) => ({
@@ -123,7 +95,7 @@ Deno.test("compactTranscript() keeps a pinned round with what a repair adds to i
 });
 
 Deno.test("compactTranscript() says what became of a pinned message that a repair takes away", () => {
-  const messages = [user("Go."), call("a"), result("a"), result("a"), ...rounds(12)];
+  const messages = [user("Go."), call("a"), result("a"), result("a"), ...rounds(12, "c", words(40))];
   const done = compact(messages, { budget: 600, pinned: [3] });
   equal(done.outcome, "compacted");
   deepEqual(done.repairs, [{
@@ -140,7 +112,7 @@ Deno.test("compactTranscript() says what became of a pinned message that a repai
 });
 
 Deno.test("compactTranscript() keeps pinned messages of the system and pinned rounds side by side", () => {
-  const messages = [{ role: "system", content: "Be brief." }, user("Go."), ...rounds(12)];
+  const messages = [{ role: "system", content: "Be brief." }, user("Go."), ...rounds(12, "c", words(40))];
   const done = compact(messages, { budget: 600, pinned: [0, 3] });
   equal(done.outcome, "compacted", done.reason ?? "");
   equal(done.messages[0], messages[0]);
@@ -206,7 +178,12 @@ Deno.test("compactTranscript() makes no cut that the input does not have; what a
 });
 
 Deno.test("compactTranscript() cuts nothing behind a call in flight, also where a repair closes it", () => {
-  const messages = [user("Go."), ...rounds(4), call("cut", '{"path": "a'), ...rounds(8).slice(8)];
+  const messages = [
+    user("Go."),
+    ...rounds(4, "c", words(40)),
+    call("cut", '{"path": "a'),
+    ...rounds(8, "c", words(40)).slice(8),
+  ];
   const reading = read(messages, { inFlight: ["cut"] });
   const done = compactTranscript(reading, { budget: 300, force: true });
   ok(done.cut === null || reading.transcript.isLegalCut(done.cut.at));
@@ -214,7 +191,7 @@ Deno.test("compactTranscript() cuts nothing behind a call in flight, also where 
 });
 
 Deno.test("compactTranscript() finds no trims for a pinned tail that a forced cut leaves over its budget", () => {
-  const messages = [user("Go."), ...rounds(4), call("wide"), result("wide", words(3_000))];
+  const messages = [user("Go."), ...rounds(4, "c", words(40)), call("wide"), result("wide", words(3_000))];
   const done = compact(messages, { budget: 500, pinned: [messages.length - 1], force: true });
   equal(done.outcome, "compacted", done.reason ?? "");
   deepEqual(done.trims, []);
@@ -273,8 +250,10 @@ Deno.test("compactTranscript() writes no line for an empty text, and one for a f
 });
 
 Deno.test("compactTranscript() takes over an earlier ledger that somebody put a message in front of", () => {
-  const once = compact([user("Go."), ...rounds(12)], { budget: 600 });
-  const later = rounds(8).map((message) => JSON.parse(JSON.stringify(message).replaceAll('"c', '"d')));
+  const once = compact([user("Go."), ...rounds(12, "c", words(40))], { budget: 600 });
+  const later = rounds(8, "c", words(40)).map((message) =>
+    JSON.parse(JSON.stringify(message).replaceAll('"c', '"d'))
+  );
   const grown = [user("Today is Monday."), ...once.messages, ...later];
   const twice = compact(grown, { budget: 600 });
   equal(twice.outcome, "compacted");

@@ -8,7 +8,8 @@ import { checkMessages, noticesOf } from "../../src/formats/check.ts";
 import { readTranscript } from "../../src/formats/read.ts";
 import { repairTranscript } from "../../src/formats/repair.ts";
 import { rereadTranscript } from "../../src/formats/reread.ts";
-import { brokenOf, formatOf, FORMATS } from "../property/_transcripts.ts";
+import { formatOf, FORMATS } from "../property/_shapes.ts";
+import { brokenOf } from "../property/_transcripts.ts";
 
 const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 150) };
 

@@ -1,4 +1,10 @@
-/** What must hold of any transcript that is read, repaired and compacted: each law throws where it is broken. */
+/**
+ * What must hold of any transcript that is read, repaired and compacted: each law throws where it is broken.
+ *
+ * Over 300 lines: all laws of compaction share one way to ask for it, and one definition of what it takes away.
+ *
+ * @module
+ */
 import assert from "node:assert/strict";
 import { mendFirst } from "../../src/compaction/mended.ts";
 import { pairsIn } from "../../src/compaction/ledger.ts";
@@ -24,7 +30,7 @@ import {
   settleUi,
   toChat,
 } from "../support/dialects.ts";
-import { formatOf, type Sample } from "./_transcripts.ts";
+import { formatOf, type Sample } from "./_shapes.ts";
 
 /** Reads a sample in its own format. */
 export function read({ shape, messages }: Sample, options: ReadOptions = {}): Reading {

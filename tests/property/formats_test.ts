@@ -11,7 +11,8 @@ import { fitLedger, type LedgerLine, pairsIn, renderLedger } from "../../src/com
 import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import { checkMessages, estimateTokens, readTranscript, repairTranscript } from "../../src/transcripts.ts";
 import { holdsCompaction, holdsMerge, holdsPlan, holdsRepair, judge, read, squeeze } from "./_laws.ts";
-import { brokenOf, formatOf, FORMATS, hostileText, squeezes, wholeOf } from "./_transcripts.ts";
+import { formatOf, FORMATS } from "./_shapes.ts";
+import { brokenOf, hostileText, squeezes, wholeOf } from "./_transcripts.ts";
 
 const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 150) };
 

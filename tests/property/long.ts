@@ -27,7 +27,8 @@ import {
   wholeAtoms,
 } from "../support/reference_selector.ts";
 import { holdsCompaction, holdsMerge, holdsRepair, type Squeeze } from "./_laws.ts";
-import { brokenOf, FORMATS, type Sample, squeezes, wholeOf } from "./_transcripts.ts";
+import { FORMATS, type Sample } from "./_shapes.ts";
+import { brokenOf, squeezes, wholeOf } from "./_transcripts.ts";
 
 type Log = readonly TranscriptRecord[];
 

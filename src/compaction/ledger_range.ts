@@ -1,0 +1,73 @@
+/**
+ * Ranges of a ledger: lines that are only counted, by tool and outcome.
+ *
+ * @module
+ */
+import type { CallStatus } from "../ports.ts";
+import type { LedgerLine } from "./ledger.ts";
+
+/** How often a tool was called in a range, by outcome. */
+export type RangeCalls = Readonly<Record<string, Readonly<Partial<Record<CallStatus, number>>>>>;
+
+/** A line that counts others. */
+export type Range = Extract<LedgerLine, { kind: "range" }>;
+
+/** What a range calls the tools that it has no room to name. */
+export const OTHERS = "(others)";
+
+/** Names of tools in a range; the others, called least, are counted together. */
+export const MAX_NAMES = 100;
+
+/** Calls by tool that are being added up; a map, as a model may call a tool `__proto__`. */
+type Sums = Map<string, Partial<Record<CallStatus, number>>>;
+
+function addCalls(sums: Sums, tool: string, by: RangeCalls[string]): void {
+  const sum = sums.get(tool) ?? {};
+  sums.set(tool, sum);
+  for (const status of ["ok", "error", "aborted"] as const) {
+    const times = (sum[status] ?? 0) + (by[status] ?? 0);
+    if (times > 0) sum[status] = times;
+  }
+}
+
+/** Lines that are being counted into a range. Adding one costs what it holds, not what the range holds already. */
+export class RangeSum {
+  readonly #sums: Sums = new Map();
+  #seq = Infinity;
+  #to = -1;
+  #users = 0;
+  #answers = 0;
+
+  /** Counts a line into the range. */
+  add(line: LedgerLine): void {
+    this.#seq = Math.min(this.#seq, line.seq);
+    this.#to = Math.max(this.#to, line.kind === "range" ? line.to : line.seq);
+    if (line.kind === "pair") addCalls(this.#sums, line.tool, { [line.status]: 1 });
+    if (line.kind === "range") {
+      for (const [tool, by] of Object.entries(line.calls)) addCalls(this.#sums, tool, by);
+    }
+    this.#users += line.kind === "range" ? line.users : line.kind === "user" ? 1 : 0;
+    this.#answers += line.kind === "range" ? line.answers : line.kind === "answer" ? 1 : 0;
+  }
+
+  /** The range with at most `names` names of tools, null where nothing was added. */
+  toRange(names = MAX_NAMES): Range | null {
+    if (this.#to < 0) return null;
+    const timesOf = (by: RangeCalls[string]): number =>
+      Object.values(by).reduce((sum, times) => sum + times, 0);
+    const named = [...this.#sums].filter(([tool]) => tool !== OTHERS);
+    const kept = named.length <= names ? new Set(this.#sums.keys()) : new Set(
+      named.toSorted(([, a], [, b]) => timesOf(b) - timesOf(a)).slice(0, names).map(([tool]) => tool),
+    );
+    const sums: Sums = new Map();
+    for (const [tool, by] of this.#sums) addCalls(sums, kept.has(tool) ? tool : OTHERS, by);
+    return {
+      kind: "range",
+      seq: this.#seq,
+      to: this.#to,
+      calls: Object.fromEntries(sums),
+      users: this.#users,
+      answers: this.#answers,
+    };
+  }
+}
