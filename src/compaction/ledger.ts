@@ -33,7 +33,8 @@ export type LedgerLine =
   }
   | { readonly kind: "user" | "answer"; readonly seq: number; readonly text: string };
 
-function textOf(content: string | readonly { readonly type: string }[]): string {
+/** What a message says, files as notes; empty where it says nothing. */
+export function textOf(content: string | readonly { readonly type: string }[]): string {
   if (typeof content === "string") return content;
   return content.map((part) => {
     if (part.type === "text" && "text" in part && typeof part.text === "string") return part.text;

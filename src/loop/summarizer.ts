@@ -7,6 +7,7 @@
 import * as z from "zod";
 import type { Message, TextPart } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
+import { textOf } from "../compaction/ledger.ts";
 import { callsOf } from "../compaction/render.ts";
 import { shortenOutput } from "../compaction/shorten.ts";
 import type { AssistantEntry, Clock, Entry, Model, ModelRequest, ResultEntry } from "../ports.ts";
@@ -126,7 +127,7 @@ async function askForSummary(
         throw error;
       }
       const again = `That was not it: ${error.message}. Answer with the JSON object alone.`;
-      messages = [...messages, { role: "assistant", content: textOf(answer) || "(no answer)" }, {
+      messages = [...messages, { role: "assistant", content: answerText(answer) || "(no answer)" }, {
         role: "user",
         content: again,
       }];
@@ -162,7 +163,8 @@ async function answerOf(
   }
 }
 
-function textOf({ content }: AssistantEntry["message"]): string {
+/** The text of an answer as it was streamed: its parts are one text. */
+function answerText({ content }: AssistantEntry["message"]): string {
   if (typeof content === "string") return content;
   return content.flatMap((part): string[] => part.type === "text" ? [(part as TextPart).text] : []).join("");
 }
@@ -171,7 +173,7 @@ function parseSummary(message: AssistantEntry["message"]): Summary {
   if (typeof message.content !== "string" && message.content.some(({ type }) => type === "tool-call")) {
     throw new SelvageError("summary_called_tool", "The summarizer called a tool instead of answering");
   }
-  const text = textOf(message).trim();
+  const text = answerText(message).trim();
   if (text === "") throw new SelvageError("summary_blank", "The summarizer answered nothing");
   // Models like to put JSON into a fence, however they are asked.
   const body = text.match(/^```(?:json)?\s*\n([\s\S]*?)\n?```$/)?.[1] ?? text;
@@ -237,11 +239,7 @@ function lineOf(
     return JSON.stringify({ ref: call, tool: toolName, status, result: outputText(shown) });
   }
   const { content } = entry.message;
-  const text = typeof content === "string"
-    ? content
-    : content.map((part) =>
-      part.type === "text" ? (part as TextPart).text : part.type === "file" ? "[file]" : ""
-    ).join("\n");
+  const text = textOf(content);
   const shown = outputText(shortenOutput({ type: "text", value: text }, { tokens: most, measure, ref }));
   const calls = callsOf(entry).map(({ ref, name, input }) => ({
     ref,
