@@ -68,8 +68,3 @@ export function anthropicStreamError(
   }
   return streamFailure(error, { ...context, retryable: !FINAL.has(error.type) });
 }
-
-/** The error for an answer that the model had no room for at all. */
-export function noRoom(context: ErrorContext): SelvageError {
-  return tooLong({ message: "", code: "", type: "" }, context);
-}

@@ -4,15 +4,13 @@
  * What the provider must get back as it came (signatures, the blocks of tools that it ran itself) is kept in
  * `providerOptions.anthropic`; `_blocks_anthropic.ts` is the way back.
  */
-import type { AssistantMessage, ToolResultPart } from "../core/message.ts";
+import type { ToolResultPart } from "../core/message.ts";
 import { mergeUsage } from "../tokens/usage.ts";
 import { anthropicStreamError } from "./_anthropic_errors.ts";
 import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
 import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
-
-/** A part of an assistant message. */
-export type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
+import type { AssistantPart } from "./_parts.ts";
 
 /** A content block while its deltas come in. */
 interface OpenBlock {

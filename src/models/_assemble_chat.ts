@@ -8,7 +8,7 @@ import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
 import { openaiUsage } from "../tokens/usage.ts";
 import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse } from "./_errors.ts";
-import { type Fields, isObject, parseArguments } from "./_json.ts";
+import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
 import { chatStreamError } from "./_openai_errors.ts";
 
 /** A call while its fragments come in. */
@@ -73,8 +73,8 @@ export class AnswerAssembler extends Assembler {
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(choice)) return;
     if (isObject(choice.delta)) this.#takeDelta(choice.delta);
-    const reason = choice.finish_reason;
-    if (typeof reason !== "string" || reason === "") return;
+    const reason = textOf(choice.finish_reason);
+    if (reason === "") return;
     if (FAILED.has(reason)) {
       const failed = { message: `finish_reason ${reason}` };
       this.failure = chatStreamError({ error: failed }, { ...this.context, begun: this.begun });
@@ -87,8 +87,8 @@ export class AnswerAssembler extends Assembler {
   }
 
   #takeDelta(delta: Fields): void {
-    const reasoning = delta.reasoning_content ?? delta.reasoning;
-    if (typeof reasoning === "string" && reasoning !== "") {
+    const reasoning = textOf(delta.reasoning_content ?? delta.reasoning);
+    if (reasoning !== "") {
       this.#reasoning += reasoning;
       this.push({ type: "reasoning.delta", text: reasoning });
     }
@@ -115,18 +115,14 @@ export class AnswerAssembler extends Assembler {
 
   #takeFragment(fragment: Fields, place: number): void {
     const body = isObject(fragment.function) ? fragment.function : {};
-    const id = typeof fragment.id === "string" ? fragment.id : "";
-    const name = typeof body.name === "string" ? body.name : "";
+    const id = textOf(fragment.id);
+    const name = textOf(body.name);
     const index = typeof fragment.index === "number" ? fragment.index : undefined;
     const call = this.#findCall({ index, id, name, place }) ?? this.#openCall(index);
     this.#last = call;
     if (call.id === "") call.id = id;
     // Arguments that come as an object, not as its text, are whole.
-    const text = typeof body.arguments === "string"
-      ? body.arguments
-      : isObject(body.arguments)
-      ? JSON.stringify(body.arguments)
-      : "";
+    const text = isObject(body.arguments) ? JSON.stringify(body.arguments) : textOf(body.arguments);
     call.text += text;
     if (call.name !== "") {
       if (text !== "") this.#pushInput(call, text);

@@ -1,13 +1,13 @@
 /** The parts of an AI SDK stream put together to one answer. Private to the adapters. */
 import type { AssistantMessage, FilePart, ProviderOptions, ToolResultPart } from "../core/message.ts";
-import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
+import type { Clock, ModelEvent, Usage } from "../ports.ts";
 import { Assembler } from "./_assembler.ts";
-import { badResponse, type ErrorContext, streamCut, streamFailure, tooLong } from "./_errors.ts";
+import { badResponse, type ErrorContext, noRoom, streamCut, streamFailure } from "./_errors.ts";
+import { type Ending, finishReason, readEnding, usageOf } from "./_finish_sdk.ts";
 import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
+import type { AssistantPart } from "./_parts.ts";
 import { OWN } from "./_prompt_sdk.ts";
 import { sdkFailure } from "./_sdk_errors.ts";
-
-type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
 
 /** A part of the message while its deltas come in. */
 interface OpenPart {
@@ -27,20 +27,25 @@ interface OpenPart {
 
 /** Puts an answer together from stream parts. */
 export class PartAssembler extends Assembler {
+  readonly #clock: Pick<Clock, "now">;
   readonly #from: string;
   readonly #parts: OpenPart[] = [];
   /** By kind and id: text and reasoning may have the same ids, and an id may come again for a new part. */
   readonly #open = new Map<string, OpenPart>();
   #calls = 0;
-  #end: { readonly unified: string; readonly raw: string } | undefined;
+  #end: Ending | undefined;
   #usage: Usage | undefined;
 
   /**
    * @param context What error messages start with and never show.
-   * @param from Which model answers, and whose.
+   * @param options Which model answers, and whose; the time for dates in what the provider says.
    */
-  constructor(context: ErrorContext, from: string) {
+  constructor(
+    context: ErrorContext,
+    { clock, from }: { readonly clock: Pick<Clock, "now">; readonly from: string },
+  ) {
     super(context);
+    this.#clock = clock;
     this.#from = from;
   }
 
@@ -58,13 +63,12 @@ export class PartAssembler extends Assembler {
 
   /** The terminal event. Only to be called when {@link PartAssembler.complete}. */
   finish(): ModelEvent {
-    const { raw, unified } = this.#end ?? { raw: "", unified: "" };
     const message: AssistantMessage = {
       role: "assistant",
       content: this.#parts.flatMap((part) => this.#made(part) ?? []),
     };
     const hasCalls = this.#parts.some(({ call, isProviderRun }) => call >= 0 && !isProviderRun);
-    const reason = finishReason(unified, { raw, hasCalls });
+    const reason = finishReason(this.#end ?? { unified: "", raw: "" }, hasCalls);
     return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
   }
 
@@ -104,7 +108,11 @@ export class PartAssembler extends Assembler {
         this.failure = badResponse("a wish for an approval that nobody here can give", this.context);
         break;
       case "error":
-        this.failure = sdkFailure(part.error, { ...this.context, begun: this.begun });
+        this.failure = sdkFailure(part.error, {
+          ...this.context,
+          begun: this.begun,
+          now: this.#clock.now(),
+        });
         break;
       case "finish":
         this.#finish(part);
@@ -197,16 +205,10 @@ export class PartAssembler extends Assembler {
 
   #takeFile(part: Fields): void {
     const { data, url } = isObject(part.data) ? part.data : { data: part.data, url: undefined };
-    const content = data instanceof Uint8Array
-      ? toBase64(data)
-      : url === undefined
-      ? textOf(data)
-      : String(url);
-    const mediaType = textOf(part.mediaType) || "application/octet-stream";
     const file: FilePart = {
       type: "file",
-      mediaType,
-      data: content,
+      mediaType: textOf(part.mediaType) || "application/octet-stream",
+      data: data instanceof Uint8Array ? data.toBase64() : url === undefined ? textOf(data) : String(url),
       // Always, so that it can be told from a file of another model's.
       providerOptions: this.#ownOptions(part),
     };
@@ -222,20 +224,20 @@ export class PartAssembler extends Assembler {
   }
 
   #finish(part: Fields): void {
-    const { finishReason } = part;
-    const raw = isObject(finishReason) ? textOf(finishReason.raw) : "";
-    const unified = isObject(finishReason) ? textOf(finishReason.unified) : textOf(finishReason);
-    const isUnsaid = unified === "" || unified === "unknown" ||
-      unified === "other" && isObject(finishReason) && raw === "";
-    if (unified === "interrupted" || isUnsaid) this.failure = streamCut(this.context);
-    else if (unified === "error") {
+    const end = readEnding(part);
+    if (end === null) {
+      this.failure = streamCut(this.context);
+      return;
+    }
+    const { raw, unified } = end;
+    if (unified === "error") {
       const said = { message: raw === "" ? "" : `finish reason ${raw}`, code: "", type: "" };
       this.failure = streamFailure(said, { ...this.context, retryable: true });
     } else if (raw === "model_context_window_exceeded" && this.#parts.length === 0) {
-      this.failure = tooLong({ message: "", code: "", type: "" }, this.context);
+      this.failure = noRoom(this.context);
     } else {
       this.#usage = usageOf(part.usage);
-      this.#end = { unified, raw };
+      this.#end = end;
       this.done = true;
     }
   }
@@ -287,36 +289,4 @@ function metadataOf({ providerMetadata }: Fields): ProviderOptions {
     isObject(entry[1])
   );
   return Object.fromEntries(entries);
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
-}
-
-/** Totals lie one level down since version 3 of the interface. */
-function usageOf(usage: unknown): Usage | undefined {
-  if (!isObject(usage)) return undefined;
-  const { cachedInputTokens, inputTokens, outputTokens } = usage;
-  const input = isObject(inputTokens) ? inputTokens.total : inputTokens;
-  const output = isObject(outputTokens) ? outputTokens.total : outputTokens;
-  const cached = isObject(inputTokens) ? inputTokens.cacheRead : cachedInputTokens;
-  // A bill without input is none.
-  if (typeof input !== "number" || input === 0) return undefined;
-  return {
-    inputTokens: input,
-    outputTokens: typeof output === "number" ? output : 0,
-    ...(typeof cached === "number" ? { cachedTokens: cached } : {}),
-  };
-}
-
-function finishReason(
-  unified: string,
-  { hasCalls, raw }: { readonly hasCalls: boolean; readonly raw: string },
-): FinishReason {
-  if (unified === "length" || unified === "content-filter") return unified;
-  // The answer waits for a provider that is asked to go on with it: it is not whole.
-  if (raw === "pause_turn" && !hasCalls) return "length";
-  return hasCalls ? "tool-calls" : "stop";
 }

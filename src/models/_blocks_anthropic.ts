@@ -1,8 +1,15 @@
 /** Parts of canonical messages as content blocks of the Messages protocol. Private to the adapters. */
-import type { AssistantMessage, FilePart, TextPart, ToolOutput, ToolResultPart } from "../core/message.ts";
-import type { AssistantPart } from "./_assemble_anthropic.ts";
+import type {
+  AssistantMessage,
+  FilePart,
+  TextPart,
+  ToolCallPart,
+  ToolOutput,
+  ToolResultPart,
+} from "../core/message.ts";
 import { base64Of, describeFile, imageType, isRemote } from "./_files.ts";
 import { isObject } from "./_json.ts";
+import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
 /** A content block. */
@@ -136,8 +143,8 @@ export function assistantBlocks(
           blocks.push(callBlock(part));
         } else if (raw === undefined) {
           blocks.push(callBlock({ ...part, toolCallId: foreignId(part) }));
-          results.push(foreignResult(content, part));
-        } else if (mayBeOpen || content.some((other) => isResultOf(other, part.toolCallId))) {
+          results.push(resultBlock({ ...hostedResult(content, part), toolCallId: foreignId(part) }));
+        } else if (mayBeOpen || content.some((other) => isResultOf(other, part))) {
           // One that was cut off before its result is refused, unless the provider is to run it next.
           blocks.push(raw);
         }
@@ -200,20 +207,10 @@ function asObject(input: unknown): Block {
   return input === undefined ? {} : { unparsed_arguments: JSON.stringify(input) };
 }
 
-function isResultOf(part: AssistantPart, toolCallId: string): part is ToolResultPart {
+function isResultOf(part: AssistantPart, { toolCallId }: ToolCallPart): boolean {
   return part.type === "tool-result" && part.toolCallId === toolCallId;
 }
 
 function foreignId({ toolCallId }: { readonly toolCallId: string }): string {
   return toolCallId.replace(/[^A-Za-z0-9_-]/g, "_") || "call";
-}
-
-function foreignResult(
-  content: readonly AssistantPart[],
-  call: Extract<AssistantPart, { type: "tool-call" }>,
-): Block {
-  const { toolName } = call;
-  const made = content.find((part) => isResultOf(part, call.toolCallId));
-  const output = made?.type === "tool-result" ? made.output : { type: "text", value: NO_OUTPUT } as const;
-  return resultBlock({ type: "tool-result", toolCallId: foreignId(call), toolName, output });
 }

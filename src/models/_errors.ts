@@ -95,6 +95,11 @@ export function tooLong(error: UpstreamError, context: ErrorContext): SelvageErr
   );
 }
 
+/** The error for an answer that the model had no room for at all. */
+export function noRoom(context: ErrorContext): SelvageError {
+  return tooLong({ message: "", code: "", type: "" }, context);
+}
+
 function codeOfStatus(status: number): string {
   if (status === 401 || status === 403) return "model_auth";
   if (status === 404) return "model_not_found";
@@ -140,10 +145,12 @@ export function streamFailure(
     readonly code?: string;
     readonly retryable: boolean;
     readonly retryAfterMs?: number | undefined;
+    readonly cause?: unknown;
   },
 ): SelvageError {
-  const { action, code = "model_stream_error", retryable, retryAfterMs } = context;
+  const { action, cause, code = "model_stream_error", retryable, retryAfterMs } = context;
   return new SelvageError(code, `${action}: found an error in the stream, wanted the rest of the answer`, {
+    ...(cause === undefined ? {} : { cause }),
     fields: {
       retryable,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

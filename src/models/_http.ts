@@ -18,8 +18,8 @@ export interface ConnectOptions {
   /** Milliseconds of silence after which the upstream counts as stalled. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
-  /** What becomes of a redirect. Default `follow`: it leaves `authorization` behind, but no other header. */
-  readonly redirect?: RequestRedirect;
+  /** What becomes of a redirect; `follow` leaves `authorization` behind, but no other header. */
+  readonly redirect: RequestRedirect;
   /** Starts every error message, for example `Cannot get an answer from gpt-5`. */
   readonly action: string;
 }
@@ -75,9 +75,12 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
 }
 
 /** The error for a connection that failed. */
-export function unreachable(action: string, cause: unknown): SelvageError {
+export function unreachable(
+  action: string,
+  cause: unknown,
   // fetch reports the network by TypeErrors; another error (a permission, say) will not go away by itself.
-  const retryable = cause instanceof TypeError;
+  { retryable = cause instanceof TypeError }: { readonly retryable?: boolean } = {},
+): SelvageError {
   const message = `${action}: found a connection that failed, wanted one that lasts to the end`;
   return new SelvageError("model_unreachable", message, { cause, fields: { retryable } });
 }
@@ -88,7 +91,7 @@ export function unreachable(action: string, cause: unknown): SelvageError {
  * @throws The signal's reason; `model_stalled`; `model_unreachable` when no connection came about.
  */
 export async function connect(url: URL, options: ConnectOptions): Promise<Connection> {
-  const { action, body, clock, fetch, headers, redirect = "follow", signal, stallMs } = options;
+  const { action, body, clock, fetch, headers, redirect, signal, stallMs } = options;
   signal.throwIfAborted();
   const request = new AbortController();
   // One object, so that the abort listener below keeps the response alive together with the reader.

@@ -9,7 +9,7 @@ import type {
 } from "../core/message.ts";
 import { base64Of, describeFile, fileUrl, imageType, isRemote } from "./_files.ts";
 import { type Fields, isObject, textOf } from "./_json.ts";
-import type { AssistantPart } from "./_output_responses.ts";
+import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
 /** How to render one message. */
@@ -183,7 +183,7 @@ class AssistantItems {
           name: part.toolName,
           arguments: JSON.stringify(part.input) ?? "{}",
         });
-        if (part.providerExecuted === true) this.#items.push(resultItem(resultOf(content, part), wireId));
+        if (part.providerExecuted === true) this.#items.push(resultItem(hostedResult(content, part), wireId));
         break;
       case "tool-result":
         // It stands with its call.
@@ -255,13 +255,4 @@ class AssistantItems {
 
 function isReasoning(item: unknown): item is Fields {
   return isObject(item) && item.type === "reasoning" && textOf(item.encrypted_content) !== "";
-}
-
-function resultOf(
-  content: readonly AssistantPart[],
-  { toolCallId, toolName }: Extract<AssistantPart, { type: "tool-call" }>,
-): ToolResultPart {
-  const found = content.find((part) => part.type === "tool-result" && part.toolCallId === toolCallId);
-  if (found?.type === "tool-result") return found;
-  return { type: "tool-result", toolCallId, toolName, output: { type: "text", value: NO_OUTPUT } };
 }

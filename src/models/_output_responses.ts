@@ -1,9 +1,7 @@
 /** Output items of a response as parts of a message. Private to the adapters. */
-import type { AssistantMessage, ToolResultPart } from "../core/message.ts";
+import type { ToolResultPart } from "../core/message.ts";
 import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
-
-/** A part of an assistant message. */
-export type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
+import type { AssistantPart } from "./_parts.ts";
 
 /** An output item while its pieces come in. */
 export interface OutputItem {

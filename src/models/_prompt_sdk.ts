@@ -6,6 +6,7 @@ import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart } fr
 import type { ModelRequest } from "../ports.ts";
 import { base64Of, describeFile, imageType, isRemote } from "./_files.ts";
 import { type Fields, isObject } from "./_json.ts";
+import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
 /** The key in `providerOptions` under which this adapter leaves a note for itself; providers read their own only. */
@@ -27,7 +28,6 @@ interface Rendered {
   readonly owed: readonly Fields[];
 }
 
-type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
 type Result = { readonly type: string; readonly value?: unknown };
 
 /** Makes the prompts of one model. */
@@ -159,7 +159,7 @@ export class PromptRenderer {
           if (part.providerExecuted === true && !this.#isOwn(part)) {
             const { providerExecuted: _, providerOptions: __, ...call } = part;
             parts.push(call);
-            owed.push(this.#result(resultOf(content, part)));
+            owed.push(this.#result(hostedResult(content, part)));
           } else parts.push({ ...part });
           break;
         case "tool-result":
@@ -239,13 +239,4 @@ function customPart({ providerOptions }: AssistantPart): Fields | undefined {
   const { [OWN]: own, ...rest } = providerOptions ?? {};
   if (!isObject(own) || typeof own.custom !== "string") return undefined;
   return { type: "custom", kind: own.custom, providerOptions: rest };
-}
-
-function resultOf(
-  content: readonly AssistantPart[],
-  { toolCallId, toolName }: Extract<AssistantPart, { type: "tool-call" }>,
-): ToolResultPart {
-  const found = content.find((part) => part.type === "tool-result" && part.toolCallId === toolCallId);
-  const output = found?.type === "tool-result" ? found.output : { type: "text", value: NO_OUTPUT } as const;
-  return { type: "tool-result", toolCallId, toolName, output };
 }

@@ -7,7 +7,6 @@
  */
 import type { Message } from "../core/message.ts";
 import type { ModelRequest, ToolSchema } from "../ports.ts";
-import type { AssistantPart } from "./_assemble_anthropic.ts";
 import {
   assistantBlocks,
   type Block,
@@ -17,6 +16,7 @@ import {
   userBlocks,
 } from "./_blocks_anthropic.ts";
 import { COMMA, concat, encodeItems, encodeText } from "./_bytes.ts";
+import type { AssistantPart } from "./_parts.ts";
 import { NO_TEXT } from "./_texts.ts";
 
 /** What the body holds beside the request. */

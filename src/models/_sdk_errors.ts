@@ -1,7 +1,14 @@
 /** What models of the AI SDK throw, or put into their streams, as one of our errors. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
 import { anthropicRefusal, anthropicStreamError } from "./_anthropic_errors.ts";
-import { badResponse, type ErrorContext, readError, streamCut, streamFailure } from "./_errors.ts";
+import {
+  badResponse,
+  type ErrorContext,
+  readError,
+  streamCut,
+  streamFailure,
+  upstreamFields,
+} from "./_errors.ts";
 import { unreachable } from "./_http.ts";
 import { type Fields, isObject } from "./_json.ts";
 import { responsesStreamError } from "./_openai_errors.ts";
@@ -11,8 +18,8 @@ import { parseRetryAfter } from "./_retry.ts";
 export interface SdkErrorContext extends ErrorContext {
   /** True once a part of the answer has been passed on. */
   readonly begun: boolean;
-  /** Milliseconds since the epoch. Default 0: dates in `retry-after` are then not read. */
-  readonly now?: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** Errors that name what the embedder has to change, with the code that says so. */
@@ -56,7 +63,7 @@ function ofThrown(error: Error, context: SdkErrorContext): SelvageError {
   const code = CODES[error.name];
   if (code !== undefined) {
     const message = `${action}: found a request that the model's package cannot send, wanted one that it can`;
-    const fields = { retryable: false, upstream: clean(error.message, context) };
+    const fields = { retryable: false, ...upstreamFields(error, context) };
     return new SelvageError(code, message, { cause: error, fields });
   }
   if (UNREADABLE.has(error.name)) return badResponse("an event that cannot be read", context);
@@ -67,16 +74,11 @@ function ofThrown(error: Error, context: SdkErrorContext): SelvageError {
   // What is left is the network, wrapped once or not at all.
   const cause = error.name === "AI_APICallError" ? error.cause ?? error : error;
   if (cause instanceof TypeError || isRetryable === true) {
-    if (begun) return streamCut(context, cause);
-    const lost = unreachable(action, cause);
-    return new SelvageError(lost.code, lost.message, { cause, fields: { retryable: true } });
+    return begun ? streamCut(context, cause) : unreachable(action, cause, { retryable: true });
   }
   if (!begun) return unreachable(action, cause);
-  const { code: broken, fields, message } = streamFailure({ message: error.message, code: "", type: "" }, {
-    ...context,
-    retryable: false,
-  });
-  return new SelvageError(broken, message, { cause, fields });
+  const said = { message: error.message, code: "", type: "" };
+  return streamFailure(said, { ...context, retryable: false, cause });
 }
 
 /** Errors in the stream: what the provider has sent, with what its package has made of the status. */
@@ -91,12 +93,8 @@ function ofPayload(payload: unknown, context: SdkErrorContext): SelvageError {
     : responsesStreamError({ error: said }, context);
 }
 
-function retryAfter(error: Error, { now = 0 }: SdkErrorContext): number | undefined {
+function retryAfter(error: Error, { now }: SdkErrorContext): number | undefined {
   const { responseHeaders } = error as Error & Fields;
   const value = isObject(responseHeaders) ? responseHeaders["retry-after"] : undefined;
   return parseRetryAfter(typeof value === "string" ? value : null, now);
-}
-
-function clean(words: string, { secret }: ErrorContext): string {
-  return (secret === undefined || secret === "" ? words : words.replaceAll(secret, "[key]")).slice(0, 300);
 }

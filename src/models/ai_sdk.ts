@@ -5,25 +5,19 @@
  */
 import type { SelvageError } from "../core/errors.ts";
 import type { ProviderOptions } from "../core/message.ts";
-import { systemClock } from "../loop/clock.ts";
-import type { Clock, Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
-import { modelFacts } from "../tokens/models.ts";
+import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
 import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
 import { PartAssembler } from "./_assemble_sdk.ts";
-import { type ErrorContext, streamCut } from "./_errors.ts";
+import { streamCut } from "./_errors.ts";
 import type { Fields } from "./_json.ts";
 import { PromptRenderer } from "./_prompt_sdk.ts";
 import { isRetried, retryDelay } from "./_retry.ts";
 import { isUnsupported, sdkFailure } from "./_sdk_errors.ts";
 import { watched } from "./_wait.ts";
-import { positive } from "./hosted.ts";
+import { type HostedModelOptions, readSettings } from "./hosted.ts";
 
 /** Settings of {@link aiSdk}. */
-export interface AiSdkOptions {
-  /** Tokens of request and answer together that the model can hold; default by name, 32,000 for unknown ones. */
-  readonly window?: number;
-  /** The most tokens of one answer, reasoning included; default by name, 4,000 for unknown ones. */
-  readonly maxOutput?: number;
+export interface AiSdkOptions extends Omit<HostedModelOptions, "model" | "baseURL" | "fetch"> {
   /** Settings of the provider for every request, as its package documents them. */
   readonly providerOptions?: ProviderOptions;
   /** Tools that the provider runs by itself, in the form of the interface. They go before the agent's own. */
@@ -37,14 +31,6 @@ export interface AiSdkOptions {
    * errors are marked by a word. Default: true where the provider's name ends in `.chat` or `.completion`.
    */
   readonly plainResults?: boolean;
-  /** Milliseconds of silence after which an answer counts as stalled; default 60,000. */
-  readonly stallMs?: number;
-  /** Time for stalls and retries; default the real one. */
-  readonly clock?: Clock;
-  /** How often a request is sent again before anything of its answer was seen; default 2. */
-  readonly maxRetries?: number;
-  /** Billed tokens for one `o200k_base` token of text, until bills teach better; default by name. */
-  readonly tokenFactor?: number;
 }
 
 /**
@@ -94,19 +80,12 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
       `Cannot make the model: found version ${version} of the provider interface, wanted v2, v3 or v4`,
     );
   }
-  const { apiKey, clock = systemClock, headers, maxRetries = 2, providerOptions, providerTools = [] } =
-    options;
-  const facts = modelFacts(modelId);
-  const stallMs = positive("stallMs", options.stallMs ?? 60_000);
-  const window = positive("window", options.window ?? facts.window);
-  const maxOutput = positive("maxOutput", options.maxOutput ?? facts.maxOutput);
-  const tokenFactor = positive("tokenFactor", options.tokenFactor ?? facts.factor);
+  const { headers, providerOptions, providerTools = [] } = options;
+  const { clock, context, facts, maxOutput, maxRetries, stallMs, tokenFactor, window } = readSettings(
+    { ...options, model: modelId },
+    { stream: "a stream of the AI SDK's parts", ending: "a finish" },
+  );
   const from = `${provider}/${modelId}`;
-  const context: ErrorContext = {
-    action: `Cannot get an answer from ${modelId}`,
-    wanted: { stream: "a stream of the AI SDK's parts", ending: "a finish" },
-    ...(apiKey === undefined ? {} : { secret: apiKey }),
-  };
   const prompts = new PromptRenderer({
     version,
     from,
@@ -127,7 +106,7 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
   /** Asks once. */
   async function* ask(call: AiSdkCallOptions, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     signal.throwIfAborted();
-    const answer = new PartAssembler(context, from);
+    const answer = new PartAssembler(context, { clock, from });
     const opening = openStream(languageModel, call);
     const watch = watched({
       action: context.action,

@@ -5,9 +5,11 @@
  */
 import type { FinishReason, Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { anthropicUsage } from "../tokens/usage.ts";
-import { anthropicRefusal, noRoom } from "./_anthropic_errors.ts";
-import { type AssistantPart, MessageAssembler } from "./_assemble_anthropic.ts";
+import { anthropicRefusal } from "./_anthropic_errors.ts";
+import { MessageAssembler } from "./_assemble_anthropic.ts";
+import { noRoom } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
+import type { AssistantPart } from "./_parts.ts";
 import { BINDING_BETA, encodeMessagesBody, MIN_THINKING_TOKENS } from "./_render_anthropic.ts";
 import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
 

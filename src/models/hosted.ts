@@ -1,5 +1,5 @@
 /**
- * What models that are reached over HTTP have in common: their settings, checked once.
+ * What models that are reached over HTTP have in common, by us or by a package: their settings, checked once.
  *
  * @module
  */
@@ -46,12 +46,8 @@ export interface Protocol {
   readonly wanted: ErrorContext["wanted"];
 }
 
-/** Settings that were found to be possible. Private to the adapters. */
-export interface Hosted {
-  readonly url: URL;
-  readonly headers: Headers;
-  /** Looked up late: an embedder may replace the global one after the model was made. */
-  readonly fetch: () => typeof globalThis.fetch;
+/** Settings of any provider's model that were found to be possible. Private to the adapters. */
+export interface Settings {
   readonly clock: Clock;
   readonly stallMs: number;
   readonly maxRetries: number;
@@ -62,6 +58,14 @@ export interface Hosted {
   readonly context: ErrorContext;
 }
 
+/** Settings of a model that we speak to ourselves. Private to the adapters. */
+export interface Hosted extends Settings {
+  readonly url: URL;
+  readonly headers: Headers;
+  /** Looked up late: an embedder may replace the global one after the model was made. */
+  readonly fetch: () => typeof globalThis.fetch;
+}
+
 /**
  * Checks the settings of a model and fills in what is known of it. Private to the adapters.
  *
@@ -69,12 +73,23 @@ export interface Hosted {
  * @throws {RangeError} When a number is no positive one.
  */
 export function readHosted(options: HostedModelOptions, protocol: Protocol): Hosted {
-  const { apiKey, clock = systemClock, maxRetries = 2, model } = options;
-  const facts = modelFacts(model);
   return {
+    ...readSettings(options, protocol.wanted),
     url: endpoint(options.baseURL ?? protocol.baseURL, protocol),
     headers: requestHeaders({ ...protocol.headers, ...options.headers }),
     fetch: () => options.fetch ?? globalThis.fetch,
+  };
+}
+
+/**
+ * Checks what does not depend on where a model is. Private to the adapters.
+ *
+ * @throws {RangeError} When a number is no positive one.
+ */
+export function readSettings(options: HostedModelOptions, wanted: ErrorContext["wanted"]): Settings {
+  const { apiKey, clock = systemClock, maxRetries = 2, model } = options;
+  const facts = modelFacts(model);
+  return {
     clock,
     maxRetries,
     stallMs: positive("stallMs", options.stallMs ?? 60_000),
@@ -84,14 +99,13 @@ export function readHosted(options: HostedModelOptions, protocol: Protocol): Hos
     facts,
     context: {
       action: `Cannot get an answer from ${model}`,
-      wanted: protocol.wanted,
+      wanted,
       ...(apiKey === undefined ? {} : { secret: apiKey }),
     },
   };
 }
 
-/** A number of the settings. Private to the adapters. */
-export function positive(name: string, value: number): number {
+function positive(name: string, value: number): number {
   if (value > 0) return value;
   throw new RangeError(`Cannot make the model: found ${name} ${value}, wanted a positive number`);
 }

@@ -13,19 +13,18 @@ import { memoryStore } from "../../src/store/memory.ts";
 /** Where each server tells of its processor time, in microseconds. */
 export const CPU_PATH = "/cpu";
 
-/** What a run asks of the model, in the user's words: `plan <id> <kind> <count> <size>`. */
+/** What a run asks of the model. */
 export interface Plan {
-  readonly id: string;
-  /** `steps`: calls of a tool, then a text. `deltas`: one text, each word read by itself. `burst`: all at once. */
-  readonly kind: "steps" | "deltas" | "burst";
+  /** `steps`: calls of a tool, then a text. `deltas`: one text, each word read by itself. */
+  readonly kind: "steps" | "deltas";
   /** Steps, or words. */
   readonly count: number;
   /** Characters of each result. */
   readonly size: number;
 }
 
-/** The user's message of a plan. */
-export function planText({ count, id, kind, size }: Plan): string {
+/** The user's message of a plan, under an id that no other run has. */
+export function planText(id: string, { count, kind, size }: Plan): string {
   return `plan ${id} ${kind} ${count} ${size}`;
 }
 
@@ -78,7 +77,6 @@ function model(): (request: Request) => Promise<Response> {
       return new Response(text, { headers: HEADERS });
     }
     const words = Array.from({ length: Number(count) }, (_, n) => frame({ content: ` word${n}` }));
-    if (kind === "burst") return new Response(words.join("") + ending("stop", tokens), { headers: HEADERS });
     let at = 0;
     const stream = new ReadableStream<Uint8Array>({
       async pull(controller) {

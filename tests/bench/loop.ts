@@ -7,14 +7,11 @@ import { CPU_PATH, type Plan, planText } from "./_loop_servers.ts";
 /** One comparison. */
 interface Race {
   readonly name: string;
-  readonly plan: Omit<Plan, "id">;
+  readonly plan: Plan;
   /** Runs of each side in a round. */
   readonly runs: number;
   /** Runs at the same time. */
   readonly parallel: number;
-  /** Units of work in one run: what a figure is per. */
-  readonly units: number;
-  readonly unit: "step" | "delta";
   readonly limit: number;
 }
 
@@ -26,8 +23,6 @@ const RACES: readonly Race[] = [
     plan: { kind: "steps", count: 10, size: 64 },
     runs: 12,
     parallel: 1,
-    units: 10,
-    unit: "step",
     limit: 1.5,
   },
   {
@@ -35,8 +30,6 @@ const RACES: readonly Race[] = [
     plan: { kind: "steps", count: 200, size: 64 },
     runs: 1,
     parallel: 1,
-    units: 200,
-    unit: "step",
     limit: 1.5,
   },
   {
@@ -44,8 +37,6 @@ const RACES: readonly Race[] = [
     plan: { kind: "steps", count: 200, size: 5_000 },
     runs: 1,
     parallel: 1,
-    units: 200,
-    unit: "step",
     limit: 1.3,
   },
   {
@@ -53,8 +44,6 @@ const RACES: readonly Race[] = [
     plan: { kind: "deltas", count: 500, size: 0 },
     runs: 1,
     parallel: 1,
-    units: 500,
-    unit: "delta",
     limit: 1.4,
   },
   {
@@ -62,8 +51,6 @@ const RACES: readonly Race[] = [
     plan: { kind: "deltas", count: 200, size: 0 },
     runs: 20,
     parallel: 20,
-    units: 200,
-    unit: "delta",
     limit: 1.4,
   },
 ];
@@ -106,8 +93,8 @@ async function processorTime(url: string): Promise<number> {
 let ids = 0;
 
 /** Drives the loop from outside: a request for each step, the whole history in it. */
-async function runRaw(url: string, plan: Omit<Plan, "id">): Promise<void> {
-  const messages: unknown[] = [{ role: "user", content: planText({ id: `raw${ids++}`, ...plan }) }];
+async function runRaw(url: string, plan: Plan): Promise<void> {
+  const messages: unknown[] = [{ role: "user", content: planText(`raw${ids++}`, plan) }];
   const steps = plan.kind === "steps" ? plan.count + 1 : 1;
   const result = "const line = 0;\n".repeat(1_000).slice(0, plan.size);
   for (let step = 1; step <= steps; step++) {
@@ -130,11 +117,11 @@ async function runRaw(url: string, plan: Omit<Plan, "id">): Promise<void> {
 }
 
 /** Asks for one turn and reads it to its end. */
-async function runOwn(url: string, plan: Omit<Plan, "id">): Promise<void> {
+async function runOwn(url: string, plan: Plan): Promise<void> {
   const response = await fetch(`${url}/v1/turns`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ input: planText({ id: `own${ids++}`, ...plan }) }),
+    body: JSON.stringify({ input: planText(`own${ids++}`, plan) }),
   });
   let end = "";
   const decoder = new TextDecoder();
@@ -144,16 +131,16 @@ async function runOwn(url: string, plan: Omit<Plan, "id">): Promise<void> {
   if (!/"reason":"stop"/.test(end)) throw new Error(`Cannot use the run: found the end ${end}`);
 }
 
-/** Processor time of one round, in microseconds per unit. */
+/** Processor time of one round, in microseconds per step or delta. */
 async function round(
-  { parallel, plan, runs, units }: Race,
+  { parallel, plan, runs }: Race,
   { side, run }: { readonly side: Side; readonly run: typeof runRaw },
 ): Promise<number> {
   const before = await processorTime(side.url);
   for (let done = 0; done < runs; done += parallel) {
     await Promise.all(Array.from({ length: parallel }, () => run(side.url, plan)));
   }
-  return (await processorTime(side.url) - before) / (runs * units);
+  return (await processorTime(side.url) - before) / (runs * plan.count);
 }
 
 function median(values: readonly number[]): number {
@@ -183,7 +170,7 @@ export async function run(): Promise<void> {
       // Medians: a round in which something else had the machine counts as one round.
       const ratio = median(owns) / median(raws);
       const each = owns.map((own, n) => own / (raws[n] ?? NaN));
-      table[`${race.name}, per ${race.unit}`] = {
+      table[`${race.name}, per ${race.plan.kind === "steps" ? "step" : "delta"}`] = {
         wanted: `<= ${race.limit}x`,
         measured: `${ratio.toFixed(2)}x`,
         rounds: `${Math.min(...each).toFixed(2)} to ${Math.max(...each).toFixed(2)}`,

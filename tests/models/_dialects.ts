@@ -12,7 +12,8 @@ import { ending, frame } from "../support/fake_fetch.ts";
 import { startGeminiDouble } from "../support/gemini_double.ts";
 import { startDouble } from "../support/openai_double.ts";
 import { startResponsesDouble } from "../support/responses_double.ts";
-import { added, call, ending as responseEnding, event, input, text } from "../support/responses_frames.ts";
+import { event } from "../support/event_frames.ts";
+import { added, call, ending as responseEnding, input, text } from "../support/responses_frames.ts";
 
 /** Settings that all models have. */
 export interface ModelSettings {

@@ -2,36 +2,15 @@
 import assert from "node:assert/strict";
 import { aiSdk } from "../../src/models/ai_sdk.ts";
 import type { AiSdkLanguageModel } from "../../src/models/ai_sdk_types.ts";
-import type { ScriptedReply } from "../../src/models/scripted.ts";
-import type { ModelEvent, ModelRequest } from "../../src/ports.ts";
+import type { ModelEvent } from "../../src/ports.ts";
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from "npm:@ai-sdk/provider@4.0.38";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { startGeminiDouble } from "../support/gemini_double.ts";
 import { startDouble } from "../support/openai_double.ts";
+import { collect } from "./_answers.ts";
 import { type Dialect, DIALECTS } from "./_dialects.ts";
-
-const request: ModelRequest = {
-  system: "",
-  messages: [{ role: "user", content: "hi" }],
-  tools: [],
-  maxOutput: 4_000,
-};
-
-const replies: readonly (readonly [string, ScriptedReply])[] = [
-  ["a text", { text: "It is fine — 好的." }],
-  ["reasoning and a call", {
-    reasoning: "think — about it",
-    text: "So.",
-    calls: [{ name: "get", input: { q: 1 } }],
-  }],
-  ["16 calls", {
-    calls: Array.from({ length: 16 }, (_, index) => ({
-      name: `tool_${index}`,
-      input: index === 0 ? {} : { text: "é😀\n".repeat(index), deep: { list: [index, null, 1.5] } },
-    })),
-  }],
-];
+import { REPLIES } from "./_replies.ts";
 
 function dialect(name: string): Dialect {
   const found = DIALECTS.find((other) => other.name === name);
@@ -41,7 +20,7 @@ function dialect(name: string): Dialect {
 
 async function read(name: string, reads: readonly Uint8Array[]): Promise<ModelEvent[]> {
   const model = await dialect(name).model({ fetch: fakeFetch({ reads }).fetch, thinks: true });
-  return await Array.fromAsync(model.stream(request, new AbortController().signal));
+  return await collect(model);
 }
 
 /** Events with neighbours of one kind joined: how many parts a text comes in is nobody's promise. */
@@ -60,7 +39,7 @@ function joined(events: readonly ModelEvent[]): readonly ModelEvent[] {
   return all;
 }
 
-Deno.test.each(replies)(
+Deno.test.each(REPLIES)(
   "aiSdk() over @ai-sdk/openai-compatible reads %s as openaiChat() does",
   async (_, reply) => {
     await using double = startDouble({ script: () => reply });
@@ -80,7 +59,7 @@ Deno.test.each(replies)(
   },
 );
 
-Deno.test.each(replies)("aiSdk() over @ai-sdk/anthropic reads %s as anthropic() does", async (_, reply) => {
+Deno.test.each(REPLIES)("aiSdk() over @ai-sdk/anthropic reads %s as anthropic() does", async (_, reply) => {
   await using double = startAnthropicDouble({ script: () => reply });
   const response = await fetch(`${double.url}/v1/messages`, {
     method: "POST",
@@ -99,10 +78,10 @@ Deno.test.each(replies)("aiSdk() over @ai-sdk/anthropic reads %s as anthropic() 
   assert.deepEqual(joined(await read("aiSdk() over @ai-sdk/anthropic", reads)), joined(events));
 });
 
-Deno.test.each(replies)("aiSdk() over @ai-sdk/google reads %s as its double meant it", async (_, reply) => {
+Deno.test.each(REPLIES)("aiSdk() over @ai-sdk/google reads %s as its double meant it", async (_, reply) => {
   await using double = startGeminiDouble({ script: () => reply });
   const model = await dialect("aiSdk() over @ai-sdk/google").model({ baseURL: double.url });
-  const events = joined(await Array.fromAsync(model.stream(request, new AbortController().signal)));
+  const events = joined(await collect(model));
   const { calls = [], reasoning, text } = reply;
   assert.deepEqual(events.slice(0, -1), [
     ...(reasoning === undefined ? [] : [{ type: "reasoning.delta", text: reasoning }]),

@@ -1,61 +1,28 @@
 import assert from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
 import { anthropic, type AnthropicOptions } from "../../src/models/anthropic.ts";
-import type { ModelEvent, ModelRequest } from "../../src/ports.ts";
 import { ManualClock } from "../support/clock.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import { event } from "../support/event_frames.ts";
 import { type FakeAnswer, fakeFetch } from "../support/fake_fetch.ts";
+import { codeOf, failureOf, type Outcome, outcomeOf, textOf } from "./_answers.ts";
 
-const request: ModelRequest = {
-  system: "",
-  messages: [{ role: "user", content: "hi" }],
-  tools: [],
-  maxOutput: 100,
-};
 const KEY = "sk-ant-very-secret";
 const STALL_MS = 60_000;
 
-/** What came, and how it ended. */
-interface Outcome {
-  readonly events: readonly ModelEvent[];
-  readonly error: unknown;
-}
-
-async function run(
+function run(
   options: Partial<AnthropicOptions>,
   controller = new AbortController(),
 ): Promise<Outcome> {
-  const model = anthropic({ model: "m", apiKey: KEY, maxRetries: 0, ...options });
-  const events: ModelEvent[] = [];
-  try {
-    for await (const event of model.stream(request, controller.signal)) events.push(event);
-    return { events, error: undefined };
-  } catch (error) {
-    return { events, error };
-  }
+  return outcomeOf(anthropic({ model: "m", apiKey: KEY, maxRetries: 0, ...options }), { controller });
 }
 
 async function failure(answer: FakeAnswer): Promise<SelvageError> {
-  const { error } = await run({ fetch: fakeFetch(answer).fetch });
-  assert.ok(error instanceof SelvageError, `found ${error}, wanted a SelvageError`);
-  return error;
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof SelvageError ? error.code : undefined;
-}
-
-function textOf(events: readonly ModelEvent[]): string {
-  return events.map((event) => event.type === "text.delta" ? event.text : "").join("");
+  return failureOf(await run({ fetch: fakeFetch(answer).fetch }));
 }
 
 function body(message: string, type = "invalid_request_error"): string {
   return JSON.stringify({ type: "error", error: { type, message }, request_id: "req_1" });
-}
-
-function event(data: Json): string {
-  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 const BEGIN = event({ type: "message_start", message: { usage: { input_tokens: 9, output_tokens: 1 } } });

@@ -1,13 +1,11 @@
+/** Messages as the adapter for Messages writes them. Over 300 lines: tables of what becomes of each kind of part. */
 import assert from "node:assert/strict";
 import type { FilePart, Message, ToolOutput } from "../../src/core/message.ts";
 import { anthropic } from "../../src/models/anthropic.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
 import type { Json } from "../support/anthropic_wire_request.ts";
-
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const user: Message = { role: "user", content: "hi" };
+import { call, type Part, PNG, result, user } from "./_messages.ts";
 
 /** The body that the double got, and what it refused. */
 async function render(
@@ -30,17 +28,8 @@ function text(value: string): Json {
   return { type: "text", text: value };
 }
 
-function call(toolCallId: string, input: unknown = {}): Extract<Part, { type: "tool-call" }> {
-  return { type: "tool-call", toolCallId, toolName: "get", input };
-}
-type Part = Exclude<Extract<Message, { role: "assistant" }>["content"], string>[number];
-
 function wireCall(id: string, input: unknown = {}): Json {
   return { type: "tool_use", id, name: "get", input };
-}
-
-function result(toolCallId: string, output: ToolOutput = { type: "text", value: "x" }): Message {
-  return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName: "get", output }] };
 }
 
 function wireResult(id: string, content: unknown = "x", more: Json = {}): Json {

@@ -1,12 +1,11 @@
 /** The provider's own client as a judge: of the double's streams, and of what the adapter makes of them. */
 import assert from "node:assert/strict";
 import { anthropic } from "../../src/models/anthropic.ts";
-import type { ModelEvent } from "../../src/ports.ts";
 import { type MessagesReply, startAnthropicDouble } from "../support/anthropic_double.ts";
 import type { Json } from "../support/anthropic_wire_request.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
-
-type Finish = Extract<ModelEvent, { type: "finish" }>;
+import { collect, type Finish, finishOf } from "./_answers.ts";
+import { REPLIES } from "./_replies.ts";
 
 /** What the official client assembles. */
 interface Assembled {
@@ -36,16 +35,7 @@ async function record(reply: MessagesReply): Promise<Uint8Array[]> {
 
 async function readByAdapter(reads: readonly Uint8Array[]): Promise<Finish> {
   const model = anthropic({ model: "m", fetch: fakeFetch({ reads }).fetch });
-  const request = {
-    system: "",
-    messages: [{ role: "user", content: "hi" }],
-    tools: [],
-    maxOutput: 4_000,
-  } as const;
-  const events = await Array.fromAsync(model.stream(request, new AbortController().signal));
-  const last = events.at(-1);
-  assert.ok(last?.type === "finish");
-  return last;
+  return finishOf(await collect(model));
 }
 
 async function readByClient(
@@ -105,18 +95,7 @@ const found = {
 const citation = { type: "web_search_result_location", url: "https://x/y", title: "Y", cited_text: "yes" };
 
 const replies: readonly (readonly [string, MessagesReply])[] = [
-  ["a text", { text: "It is fine — 好的." }],
-  ["thinking and a call", {
-    reasoning: "think — about it",
-    text: "So.",
-    calls: [{ name: "get", input: { q: 1 } }],
-  }],
-  ["16 calls", {
-    calls: Array.from({ length: 16 }, (_, index) => ({
-      name: `tool_${index}`,
-      input: index === 0 ? {} : { text: "é😀\n".repeat(index), deep: { list: [index, null, 1.5] } },
-    })),
-  }],
+  ...REPLIES,
   ["all kinds of blocks", {
     blocks: [
       { type: "thinking", thinking: "" },

@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { anthropic } from "../../src/models/anthropic.ts";
-import type { ModelEvent, ModelRequest } from "../../src/ports.ts";
+import type { ModelEvent } from "../../src/ports.ts";
 import type { Json } from "../support/anthropic_wire_request.ts";
+import { event } from "../support/event_frames.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
-
-const request: ModelRequest = {
-  system: "",
-  messages: [{ role: "user", content: "hi" }],
-  tools: [],
-  maxOutput: 100,
-};
+import { collect, finishOf } from "./_answers.ts";
 
 async function streamed(
   reads: readonly (string | Uint8Array)[],
@@ -17,29 +12,19 @@ async function streamed(
 ): Promise<ModelEvent[]> {
   const { fetch } = fakeFetch({ reads, end });
   const model = anthropic({ model: "m", fetch, maxRetries: 0 });
-  return await Array.fromAsync(model.stream(request, new AbortController().signal));
-}
-
-function finishOf(events: readonly ModelEvent[]): Extract<ModelEvent, { type: "finish" }> {
-  const last = events.at(-1);
-  assert.ok(last?.type === "finish", `found ${JSON.stringify(last)} at the end, wanted finish`);
-  return last;
-}
-
-function frame(data: Json): string {
-  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+  return await collect(model);
 }
 
 function begin(usage: unknown = { input_tokens: 9, output_tokens: 1 }): string {
-  return frame({ type: "message_start", message: { role: "assistant", content: [], usage } });
+  return event({ type: "message_start", message: { role: "assistant", content: [], usage } });
 }
 
 function start(index: unknown, content_block: Json): string {
-  return frame({ type: "content_block_start", index, content_block });
+  return event({ type: "content_block_start", index, content_block });
 }
 
 function delta(index: unknown, fields: Json): string {
-  return frame({ type: "content_block_delta", index, delta: fields });
+  return event({ type: "content_block_delta", index, delta: fields });
 }
 
 function text(index: unknown, value: string): string {
@@ -51,11 +36,11 @@ function input(index: unknown, partial_json: string): string {
 }
 
 function end(stop_reason: string | null = "end_turn", usage: unknown = { output_tokens: 4 }): string {
-  return frame({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage }) +
-    frame({ type: "message_stop" });
+  return event({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage }) +
+    event({ type: "message_stop" });
 }
 
-const ping = frame({ type: "ping" });
+const ping = event({ type: "ping" });
 const textStart = { type: "text", text: "" };
 const get = (id = "a", more: Json = {}): Json => ({ type: "tool_use", id, name: "get", input: {}, ...more });
 
@@ -95,7 +80,7 @@ Deno.test.each([["\n"], ["\r\n"], ["\r"]])(
       delta(0, { type: "thinking_delta", thinking: "ä" }) +
       delta(0, { type: "signature_delta", signature: "S=" }) +
       start(1, textStart) + text(1, "é😀") + ": ping\n\n" + start(2, get()) + input(2, '{"q":') +
-      input(2, '"ü"}') + frame({ type: "content_block_stop", index: 2 }) + end("tool_use");
+      input(2, '"ü"}') + event({ type: "content_block_stop", index: 2 }) + end("tool_use");
     const bytes = new TextEncoder().encode(wire.replaceAll("\n", eol));
     const content = [
       { type: "reasoning", text: "ä", providerOptions: { anthropic: { signature: "S=" } } },
@@ -196,14 +181,14 @@ Deno.test.each([
   ["with text at the start of the block", [begin() + start(0, { type: "text", text: "x" }) + end()]],
   ["without the start of the block", [begin() + text(0, "x") + end()]],
   ["with events that are yet to come", [
-    begin() + frame({ type: "news" }) + said + delta(0, { type: "news_delta", news: 1 }) + end(),
+    begin() + event({ type: "news" }) + said + delta(0, { type: "news_delta", news: 1 }) + end(),
   ]],
   ["with events that have no name", [(begin() + said + end()).replaceAll(/^event: .*\n/gm, "")]],
   ["with empty data for keep-alive", ["data: \n\n", begin() + said + end()]],
   ["with fields that event streams do not have", ["hello\n\n", begin() + said + end()]],
   ["with events after the end", [`${begin() + said + end()}data: {oops\n\n`]],
   ["with an empty block", [begin() + said + start(1, textStart) + end()]],
-  ["with a null error", [begin() + frame({ type: "ping", error: null }) + said + end()]],
+  ["with a null error", [begin() + event({ type: "ping", error: null }) + said + end()]],
 ])("anthropic() takes a stream %s", async (_, reads) => {
   assert.deepEqual(finishOf(await streamed(reads)).message.content, [{ type: "text", text: "x" }]);
 });

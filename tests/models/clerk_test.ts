@@ -1,3 +1,4 @@
+/** What the clerk does in each situation. Over 300 lines: each is a conversation written out. */
 import assert from "node:assert/strict";
 import { type LedgerLine, renderLedger } from "../../src/compaction/ledger.ts";
 import type { Message, ToolCallPart, ToolResultPart } from "../../src/core/message.ts";

@@ -4,93 +4,57 @@
  */
 import assert from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
-import type { AssistantMessage, Message, ToolCallPart } from "../../src/core/message.ts";
-import type { TurnEvent } from "../../src/loop/events.ts";
+import type { Message, ToolCallPart } from "../../src/core/message.ts";
 import { runTurn } from "../../src/loop/turn.ts";
 import { clerk } from "../../src/models/clerk.ts";
 import { fallback } from "../../src/models/fallback.ts";
 import type { ScriptedReply } from "../../src/models/scripted.ts";
-import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../../src/ports.ts";
+import type { ModelEvent, ModelRequest, ToolSchema } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { workspaceTools } from "../../src/tools/workspace.ts";
 import { ManualClock } from "../support/clock.ts";
 import type { StreamFault } from "../support/double_server.ts";
 import { type FakeAnswer, fakeFetch } from "../support/fake_fetch.ts";
 import { rawHead, startRaw } from "../support/raw_upstream.ts";
-import { assertLog, endOf, eventsOf, tool } from "../support/turns.ts";
+import { endOf, eventsOf, tool } from "../support/turns.ts";
+import {
+  codeOf,
+  failureOf,
+  type Finish,
+  finishOf as lastOf,
+  type Outcome,
+  outcomeOf,
+  request,
+  textOf,
+} from "./_answers.ts";
+import { assertAudited, audit, SMALL } from "./_audit.ts";
 import { type Dialect, DIALECTS, type ModelSettings } from "./_dialects.ts";
+import { type Part, PNG } from "./_messages.ts";
 
 const KEY = "sk-very-secret";
 const STALL_MS = 60_000;
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
-const request: ModelRequest = {
-  system: "",
-  messages: [{ role: "user", content: "hi" }],
-  tools: [],
-  maxOutput: 4_000,
-};
-
 const schemas: readonly ToolSchema[] = Array.from({ length: 16 }, (_, index) => ({
   name: `tool_${index}`,
   description: `Does ${index}`,
   inputSchema: { type: "object", properties: {} },
 }));
 
-/** What came, and how it ended. */
-interface Outcome {
-  readonly events: readonly ModelEvent[];
-  readonly error: unknown;
-}
-
-type Finish = Extract<ModelEvent, { type: "finish" }>;
-
 async function run(
   dialect: Dialect,
   settings: ModelSettings,
-  { asked = request, controller = new AbortController() }: {
-    readonly asked?: ModelRequest;
-    readonly controller?: AbortController;
-  } = {},
+  options: Parameters<typeof outcomeOf>[1] = {},
 ): Promise<Outcome> {
-  const model = await dialect.model({ apiKey: KEY, ...settings });
-  const events: ModelEvent[] = [];
-  try {
-    for await (const event of model.stream(asked, controller.signal)) events.push(event);
-    return { events, error: undefined };
-  } catch (error) {
-    return { events, error };
-  }
+  return outcomeOf(await dialect.model({ apiKey: KEY, ...settings }), options);
 }
 
 async function failure(dialect: Dialect, answer: FakeAnswer): Promise<SelvageError> {
-  const { error, events } = await run(dialect, { fetch: fakeFetch(answer).fetch });
-  assert.ok(error instanceof SelvageError, `found ${error}, wanted a SelvageError`);
-  assert.ok(events.every(({ type }) => type !== "finish"));
-  return error;
+  return failureOf(await run(dialect, { fetch: fakeFetch(answer).fetch }));
 }
 
-function codeOf(error: unknown): string | undefined {
-  return error instanceof SelvageError ? error.code : undefined;
-}
-
-function textOf(
-  events: readonly ModelEvent[],
-  type: "text.delta" | "reasoning.delta" = "text.delta",
-): string {
-  return events.map((event) => event.type === type ? event.text : "").join("");
-}
-
+/** The end of an answer that nothing was wrong with. */
 function finishOf({ error, events }: Outcome): Finish {
   assert.equal(error, undefined);
-  const last = events.at(-1);
-  assert.ok(last?.type === "finish", `found ${JSON.stringify(last)} at the end, wanted finish`);
-  assert.equal(events.filter(({ type }) => type === "finish").length, 1);
-  return last;
+  return lastOf(events);
 }
-
-type Part = Exclude<AssistantMessage["content"], string>[number];
 
 /** The parts of an answer without what only the provider reads. */
 function partsOf({ message: { content } }: Finish): readonly Part[] {
@@ -122,15 +86,6 @@ function countEncoded(count: (length: number) => void): () => void {
     return encode.call(this, value);
   };
   return () => void (TextEncoder.prototype.encode = encode);
-}
-
-async function askOnce(model: Model, messages: readonly Message[]): Promise<{ readonly error: unknown }> {
-  try {
-    await Array.fromAsync(model.stream({ ...request, messages }, new AbortController().signal));
-    return { error: undefined };
-  } catch (error) {
-    return { error };
-  }
 }
 
 /** Waits for the pause before the next attempt, and lets it pass. */
@@ -790,7 +745,7 @@ for (const dialect of DIALECTS) {
             result,
           );
           costs.push(0);
-          const { error } = await askOnce(model, said);
+          const { error } = await outcomeOf(model, { asked: { ...request, messages: said } });
           assert.equal(codeOf(error), "model_unreachable");
         }
       } finally {
@@ -805,40 +760,18 @@ for (const dialect of DIALECTS) {
       const shortened = [...compacted];
       shortened[40] = structuredClone(shortened[40]!);
       for (const messages of [compacted, shortened, shortened.slice(0, 60), shortened]) {
-        await askOnce(model, messages);
-        await askOnce(await dialect.model({ fetch }), structuredClone(messages));
+        await outcomeOf(model, { asked: { ...request, messages } });
+        const anew = await dialect.model({ fetch });
+        await outcomeOf(anew, { asked: { ...request, messages: structuredClone(messages) } });
         assert.equal(bodies.at(-1), bodies.at(-2));
       }
     });
   }
 
   test("takes a turn of more than 50 steps through its compactions", async () => {
-    const window = 12_000;
-    const units = 20;
+    const { window } = SMALL;
     await using double = dialect.start({ window, script: (asked) => clerk(asked) });
-    const model = await dialect.model({ baseURL: double.url, window, maxOutput: 2_500 });
-    const agent = {
-      model,
-      tools: workspaceTools({ sleep: () => Promise.resolve() }),
-      system: "You audit a workspace.",
-      maxSteps: 200,
-    };
-    const store = memoryStore();
-    const play = (input: string): Promise<TurnEvent[]> =>
-      Array.fromAsync(runTurn({ agent, session: "s1", input }, { store }));
-    const events = await play(`Please audit the first ${units} units of the workspace.`);
-    const after = await play("read units/00/README.md");
-    assert.deepEqual(double.violations, []);
-    assert.deepEqual([endOf(events), endOf(after)], ["stop", "stop"]);
-    const said = eventsOf(events, "text.delta").map(({ text }) => text).join("");
-    assert.match(
-      said,
-      new RegExp(`Audit finished: ${units} of ${units} units sealed`),
-      "a pair was lost on the way",
-    );
-    assert.ok(double.requests.length >= 50, `found ${double.requests.length} steps`);
-    const applied = eventsOf(events, "compaction").filter(({ phase }) => phase === "applied").length;
-    assert.ok(applied >= 3, `found ${applied} compactions`);
-    assertLog((await store.read({ tenant: "local", session: "s1" }))?.entries ?? []);
+    const done = await audit(await dialect.model({ baseURL: double.url, ...SMALL }));
+    assertAudited(done, double);
   });
 }

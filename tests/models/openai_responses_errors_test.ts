@@ -1,102 +1,45 @@
 import assert from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
 import { openaiResponses, type OpenAIResponsesOptions } from "../../src/models/openai_responses.ts";
-import type { ModelEvent, ModelRequest } from "../../src/ports.ts";
 import { ManualClock } from "../support/clock.ts";
 import { type FakeAnswer, fakeFetch } from "../support/fake_fetch.ts";
 import { startResponsesDouble } from "../support/responses_double.ts";
-import { added, call, closed, ending, event, input, text } from "../support/responses_frames.ts";
+import { event } from "../support/event_frames.ts";
+import { added, call, closed, ending, input, text } from "../support/responses_frames.ts";
+import { codeOf, failureOf, type Outcome, outcomeOf, textOf } from "./_answers.ts";
+import { NOT_TOO_LONG, refusalBody as body, TOO_LONG } from "./_openai_refusals.ts";
 
-const request: ModelRequest = {
-  system: "",
-  messages: [{ role: "user", content: "hi" }],
-  tools: [],
-  maxOutput: 100,
-};
 const KEY = "sk-very-secret";
 const STALL_MS = 60_000;
 
-/** What came, and how it ended. */
-interface Outcome {
-  readonly events: readonly ModelEvent[];
-  readonly error: unknown;
-}
-
-async function run(
+function run(
   options: Partial<OpenAIResponsesOptions>,
   controller = new AbortController(),
 ): Promise<Outcome> {
-  const model = openaiResponses({ model: "m", apiKey: KEY, maxRetries: 0, ...options });
-  const events: ModelEvent[] = [];
-  try {
-    for await (const event of model.stream(request, controller.signal)) events.push(event);
-    return { events, error: undefined };
-  } catch (error) {
-    return { events, error };
-  }
+  return outcomeOf(openaiResponses({ model: "m", apiKey: KEY, maxRetries: 0, ...options }), { controller });
 }
 
 async function failure(answer: FakeAnswer): Promise<SelvageError> {
-  const { error } = await run({ fetch: fakeFetch(answer).fetch });
-  assert.ok(error instanceof SelvageError, `found ${error}, wanted a SelvageError`);
-  return error;
+  return failureOf(await run({ fetch: fakeFetch(answer).fetch }));
 }
 
-function codeOf(error: unknown): string | undefined {
-  return error instanceof SelvageError ? error.code : undefined;
-}
+Deno.test.each(TOO_LONG)(
+  "openaiResponses() throws context_length_exceeded for %i %s",
+  async (status, wire, window) => {
+    const error = await failure({ status, reads: [wire] });
+    assert.equal(error.code, "context_length_exceeded");
+    assert.equal(error.fields.window, window);
+    assert.equal("window" in error.fields, window !== undefined);
+    assert.equal(error.fields.retryable, false);
+  },
+);
 
-function textOf(events: readonly ModelEvent[]): string {
-  return events.map((event) => event.type === "text.delta" ? event.text : "").join("");
-}
-
-function body(message: string, code: string | null = null, type = "invalid_request_error"): string {
-  return JSON.stringify({ error: { message, code, type, param: null } });
-}
-
-Deno.test.each([
-  [400, body("too much", "context_length_exceeded"), undefined],
-  [
-    400,
-    body(
-      "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 in the " +
-        "messages, 1000 in the completion).",
-    ),
-    8_192,
-  ],
-  [400, body("Input tokens exceed the configured limit of 272,000 tokens."), 272_000],
-  [
-    400,
-    JSON.stringify({ error: { message: "too long", type: "exceed_context_size_error", n_ctx: 4096 } }),
-    4_096,
-  ],
-  [400, body("request (9 tokens) exceeds the available context size (8 tokens), try increasing it"), 8],
-  [
-    400,
-    body("This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
-    131_072,
-  ],
-  [400, body("The input token count (9) exceeds the maximum number of tokens allowed (1048576)."), 1_048_576],
-  [400, body("Prompt contains 40000 tokens, too large for model with 32768 maximum context length"), 32_768],
-  [400, body("Requested tokens (2285) exceed context window of 2048"), 2_048],
-  [400, body("prompt is too long: 9 tokens > 8 maximum"), undefined],
-  [413, body("Please reduce the length of the messages."), undefined],
-  [422, JSON.stringify({ detail: "maximum context length is 10 tokens" }), 10],
-])("openaiResponses() throws context_length_exceeded for %i %s", async (status, wire, window) => {
-  const error = await failure({ status, reads: [wire] });
-  assert.equal(error.code, "context_length_exceeded");
-  assert.equal(error.fields.window, window);
-  assert.equal("window" in error.fields, window !== undefined);
-  assert.equal(error.fields.retryable, false);
-});
-
-Deno.test.each([
-  [400, body("Invalid 'x': string too long. Expected a string with maximum length 40")],
-  [400, body("the context of this request is not allowed")],
-  [500, body("maximum context length is 10 tokens")],
-])("openaiResponses() throws no context_length_exceeded for %i %s", async (status, wire) => {
-  assert.notEqual((await failure({ status, reads: [wire] })).code, "context_length_exceeded");
-});
+Deno.test.each(NOT_TOO_LONG)(
+  "openaiResponses() throws no context_length_exceeded for %i %s",
+  async (status, wire) => {
+    assert.notEqual((await failure({ status, reads: [wire] })).code, "context_length_exceeded");
+  },
+);
 
 Deno.test("openaiResponses() keeps the key out of every error", async () => {
   const echo = `Incorrect key ${KEY}`;

@@ -1,13 +1,11 @@
+/** Messages as the adapter for Responses writes them. Over 300 lines: tables of what becomes of each kind of part. */
 import assert from "node:assert/strict";
 import type { FilePart, Message, ToolOutput } from "../../src/core/message.ts";
 import { openaiResponses } from "../../src/models/openai_responses.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 import { startResponsesDouble } from "../support/responses_double.ts";
 import type { Json } from "../support/responses_wire_rules.ts";
-
-const PNG =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const user: Message = { role: "user", content: "hi" };
+import { call, PNG, result, user } from "./_messages.ts";
 
 /** The body that the double got, and what it refused. */
 async function render(
@@ -26,18 +24,8 @@ async function render(
   return { body, input: body.input as readonly Json[], violations: upstream.violations };
 }
 
-type Part = Exclude<Extract<Message, { role: "assistant" }>["content"], string>[number];
-
-function call(toolCallId: string, input: unknown = {}): Extract<Part, { type: "tool-call" }> {
-  return { type: "tool-call", toolCallId, toolName: "get", input };
-}
-
 function wireCall(call_id: string, input: unknown = {}): Json {
   return { type: "function_call", call_id, name: "get", arguments: JSON.stringify(input) };
-}
-
-function result(toolCallId: string, output: ToolOutput = { type: "text", value: "x" }): Message {
-  return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName: "get", output }] };
 }
 
 function wireResult(call_id: string, output: unknown = "x"): Json {

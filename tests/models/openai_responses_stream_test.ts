@@ -1,16 +1,12 @@
+/** Streams that the adapter for Responses puts together. Over 300 lines: they are written out, event by event. */
 import assert from "node:assert/strict";
 import { openaiResponses } from "../../src/models/openai_responses.ts";
-import type { ModelEvent, ModelRequest } from "../../src/ports.ts";
+import type { ModelEvent } from "../../src/ports.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
-import { added, call, closed, ending, event, input, text } from "../support/responses_frames.ts";
+import { event } from "../support/event_frames.ts";
+import { added, call, closed, ending, input, text } from "../support/responses_frames.ts";
 import type { Json } from "../support/responses_wire_rules.ts";
-
-const request: ModelRequest = {
-  system: "",
-  messages: [{ role: "user", content: "hi" }],
-  tools: [],
-  maxOutput: 100,
-};
+import { collect, finishOf, textOf } from "./_answers.ts";
 
 async function streamed(
   reads: readonly (string | Uint8Array)[],
@@ -18,17 +14,7 @@ async function streamed(
 ): Promise<ModelEvent[]> {
   const { fetch } = fakeFetch({ reads, end });
   const model = openaiResponses({ model: "m", fetch, maxRetries: 0 });
-  return await Array.fromAsync(model.stream(request, new AbortController().signal));
-}
-
-function finishOf(events: readonly ModelEvent[]): Extract<ModelEvent, { type: "finish" }> {
-  const last = events.at(-1);
-  assert.ok(last?.type === "finish", `found ${JSON.stringify(last)} at the end, wanted finish`);
-  return last;
-}
-
-function joined(events: readonly ModelEvent[]): string {
-  return events.map((event) => event.type === "text.delta" ? event.text : "").join("");
+  return await collect(model);
 }
 
 const begin = event({
@@ -283,12 +269,12 @@ Deno.test.each(TEXTS)("openaiResponses() takes a text %s", async (_, reads) => {
   const { content } = finishOf(events).message;
   assert.ok(typeof content !== "string");
   assert.deepEqual(content.map((part) => part.type === "text" ? part.text : part), ["x"]);
-  assert.equal(joined(events), "x");
+  assert.equal(textOf(events), "x");
 });
 
 Deno.test("openaiResponses() takes what of a text was not streamed from the end", async () => {
   const events = await streamed([begin + x + closed(0, said("x and y")) + ending()]);
-  assert.equal(joined(events), "x and y");
+  assert.equal(textOf(events), "x and y");
 });
 
 Deno.test("openaiResponses() takes items that only the response has, in its order", async () => {
@@ -301,13 +287,13 @@ Deno.test("openaiResponses() takes items that only the response has, in its orde
     "y",
     "tool-call",
   ]);
-  assert.equal(joined(events), "xy");
+  assert.equal(textOf(events), "xy");
 });
 
 Deno.test("openaiResponses() takes the items before those that were streamed from the response", async () => {
   const output = [said("y", "msg_2"), said("x")];
   const events = await streamed([begin + x + ending({ output })]);
-  assert.equal(joined(events), "xy");
+  assert.equal(textOf(events), "xy");
 });
 
 const REASONING: readonly (readonly [string, string, string])[] = [

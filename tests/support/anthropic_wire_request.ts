@@ -4,9 +4,9 @@
  */
 import type { Message, ToolResultPart } from "../../src/core/message.ts";
 import type { ModelRequest, ToolSchema } from "../../src/ports.ts";
+import { isJson, type Json } from "./wire_json.ts";
 
-/** A JSON object. */
-export type Json = Readonly<Record<string, unknown>>;
+export { isJson, type Json };
 
 /** What the service remembers of its own answers. */
 export interface Memory {
@@ -27,11 +27,6 @@ export interface Thought {
   count: number;
   /** Key of everything before it. */
   readonly prefix: string;
-}
-
-/** Says whether a value is a JSON object. */
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Says whether a block is one of thinking. */

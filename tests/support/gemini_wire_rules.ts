@@ -4,9 +4,9 @@
  */
 import type { Message, ToolResultPart } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/ports.ts";
+import { isJson, type Json } from "./wire_json.ts";
 
-/** A JSON object. */
-export type Json = Readonly<Record<string, unknown>>;
+export { isJson, type Json };
 
 /** What the service goes by beside the request. */
 export interface Limits {
@@ -37,11 +37,6 @@ const KINDS = [
 const PART_FIELDS = new Set([...KINDS, "thought", "thoughtSignature", "videoMetadata"]);
 const UNSIGNED = "skip_thought_signature_validator";
 const NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/;
-
-/** Says whether a value is a JSON object. */
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 class Refused extends Error {}
 

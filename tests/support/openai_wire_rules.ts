@@ -4,9 +4,9 @@
  */
 import type { Message, ToolResultPart } from "../../src/core/message.ts";
 import type { ModelRequest, ToolSchema } from "../../src/ports.ts";
+import { isJson, type Json } from "./wire_json.ts";
 
-/** A JSON object. */
-export type Json = Readonly<Record<string, unknown>>;
+export { isJson, type Json };
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -26,11 +26,6 @@ const PARAMETERS = new Set(
     "frequency_penalty logit_bias logprobs top_logprobs service_tier prompt_cache_key safety_identifier verbosity")
     .split(" "),
 );
-
-/** Says whether a value is a JSON object. */
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Tells what is wrong with the first thing that is. */
 class Refused extends Error {

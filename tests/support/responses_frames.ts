@@ -1,10 +1,6 @@
 /** Frames of the Responses protocol, for tests that write a stream by hand. */
-import type { Json } from "./responses_wire_rules.ts";
-
-/** One named event. */
-export function event(data: Json): string {
-  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
-}
+import { event } from "./event_frames.ts";
+import type { Json } from "./wire_json.ts";
 
 /** A piece of text of the first item. */
 export function text(

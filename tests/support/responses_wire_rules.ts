@@ -2,9 +2,9 @@
  * What the real Responses service refuses, written from its wire rules and from nothing of ours, so that it can convict
  * our own adapter and compaction. Longer than most files: the rules are to be read in one go.
  */
+import { isJson, type Json } from "./wire_json.ts";
 
-/** A JSON object. */
-export type Json = Readonly<Record<string, unknown>>;
+export { isJson, type Json };
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -77,11 +77,6 @@ const HOSTED = new Set(
   "web_search_call file_search_call code_interpreter_call image_generation_call mcp_list_tools mcp_call"
     .split(" "),
 );
-
-/** Says whether a value is a JSON object. */
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Tells what is wrong with the first thing that is. */
 class Refused extends Error {

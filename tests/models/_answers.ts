@@ -1,0 +1,77 @@
+/** Asking a model, and what tests of all adapters look for in its answer. */
+import assert from "node:assert/strict";
+import { SelvageError } from "../../src/core/errors.ts";
+import type { Model, ModelEvent, ModelRequest } from "../../src/ports.ts";
+
+/** The shortest request. */
+export const request: ModelRequest = {
+  system: "",
+  messages: [{ role: "user", content: "hi" }],
+  tools: [],
+  maxOutput: 4_000,
+};
+
+/** What came, and how it ended. */
+export interface Outcome {
+  readonly events: readonly ModelEvent[];
+  readonly error: unknown;
+}
+
+/** The event that ends an answer. */
+export type Finish = Extract<ModelEvent, { type: "finish" }>;
+
+/** The events of an answer. */
+export async function collect(model: Model, asked: ModelRequest = request): Promise<ModelEvent[]> {
+  return await Array.fromAsync(model.stream(asked, new AbortController().signal));
+}
+
+/** Asks a model, whatever comes of it. */
+export async function outcomeOf(
+  model: Model,
+  { asked = request, controller = new AbortController() }: {
+    readonly asked?: ModelRequest;
+    readonly controller?: AbortController;
+  } = {},
+): Promise<Outcome> {
+  const events: ModelEvent[] = [];
+  try {
+    for await (const event of model.stream(asked, controller.signal)) events.push(event);
+    return { events, error: undefined };
+  } catch (error) {
+    return { events, error };
+  }
+}
+
+/** The error of an answer that has failed, and that nobody was told was whole. */
+export function failureOf({ error, events }: Outcome): SelvageError {
+  assert.ok(error instanceof SelvageError, `found ${error}, wanted a SelvageError`);
+  assert.ok(events.every(({ type }) => type !== "finish"));
+  return error;
+}
+
+/** The code of an error, undefined where it is none of ours. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof SelvageError ? error.code : undefined;
+}
+
+/** The one event that ends an answer, which comes last. */
+export function finishOf(events: readonly ModelEvent[]): Finish {
+  const last = events.at(-1);
+  assert.ok(last?.type === "finish", `found ${JSON.stringify(last)} at the end, wanted finish`);
+  assert.equal(events.filter(({ type }) => type === "finish").length, 1);
+  return last;
+}
+
+/** The text, or the reasoning, that has come. */
+export function textOf(
+  events: readonly ModelEvent[],
+  type: "text.delta" | "reasoning.delta" = "text.delta",
+): string {
+  return events.map((event) => event.type === type ? event.text : "").join("");
+}
+
+/** The text of the arguments of a call that has come. */
+export function inputOf(events: readonly ModelEvent[], call: number): string {
+  return events.map((event) => event.type === "tool.input.delta" && event.call === call ? event.delta : "")
+    .join("");
+}
