@@ -34,6 +34,8 @@ export interface RunCallsOptions {
   /** Once aborted, calls that run are waited for, and no other is started. */
   readonly halt: AbortSignal;
   readonly clock: Clock;
+  /** Runs a call inside something, such as a span. */
+  readonly within: (call: Call, run: () => Promise<CallOutcome>) => Promise<CallOutcome>;
 }
 
 /** Why the calls of an answer that was cut off are not run: even arguments that can be made to parse may lack an end. */
@@ -52,7 +54,7 @@ const NOT_RUN: Partial<Record<FinishReason, string>> = {
  */
 export async function* runCalls(
   calls: readonly Call[],
-  { agent, reason, context, signal, halt, clock }: RunCallsOptions,
+  { agent, reason, context, signal, halt, clock, within }: RunCallsOptions,
 ): AsyncGenerator<CallProgress, void> {
   const run = (call: Call): Promise<CallOutcome> => {
     const value = NOT_RUN[reason];
@@ -60,7 +62,8 @@ export async function* runCalls(
       return Promise.resolve({ status: "error", output: { type: "error-text", value }, ms: 0 });
     }
     const timeoutMs = agent.toolTimeoutMs ?? 60_000;
-    return runCall(call, { tools: agent.tools ?? [], context, signal, clock, timeoutMs });
+    const tools = agent.tools ?? [];
+    return within(call, () => runCall(call, { tools, context, signal, clock, timeoutMs }));
   };
   const { toolConcurrency: limit = 8 } = agent;
   // An aborted turn still starts its calls: each of them ends as aborted, in its place.

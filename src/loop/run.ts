@@ -20,6 +20,7 @@ import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { Journal } from "./journal.ts";
 import { budgetOf, schemasOf, storeMeter } from "./measures.ts";
 import { retell } from "./left.ts";
+import { TurnTelemetry } from "../telemetry/turn.ts";
 import { type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
 import { addUsage, callEvent, errorEvent, resultEvent } from "./report.ts";
 
@@ -31,6 +32,8 @@ const HANDS_MS = 3_000;
 /** A turn that holds its session's lease. */
 export class Turn {
   readonly id: string;
+  /** Spans and metrics. */
+  readonly telemetry: TurnTelemetry;
   readonly #request: TurnRequest | ResumeRequest;
   readonly #opened: OpenedTurn;
   readonly #journal: Journal;
@@ -91,6 +94,16 @@ export class Turn {
     const { context, meter, budget, clock, key, lease, head, nextEvent, called } = opened;
     const { agent } = request;
     this.id = lease.turn;
+    const { session, agent: { model: { id: model, dialect } } } = request;
+    this.telemetry = new TurnTelemetry({
+      turn: lease.turn,
+      session,
+      agent: lease.agent,
+      model,
+      dialect,
+      takeovers: lease.takeovers,
+      clock,
+    });
     this.#request = request;
     this.#opened = opened;
     this.#budget = budget;
@@ -211,6 +224,7 @@ export class Turn {
   /** Stores what there is and gives the lease up: whoever meets the turn goes on with it. */
   async #putDown(): Promise<void> {
     this.#isEnded = true;
+    this.telemetry.end("suspended");
     try {
       await this.#flush({ suspend: true });
     } finally {
@@ -227,6 +241,7 @@ export class Turn {
   async close(): Promise<void> {
     const { signal, suspend } = this.#request;
     this.#compactor.cancel();
+    this.telemetry.end("aborted");
     this.#closed.abort(new DOMException("The turn is closed", "AbortError"));
     signal?.removeEventListener("abort", this.#onAbort);
     suspend?.removeEventListener("abort", this.#onSuspend);
@@ -295,6 +310,7 @@ export class Turn {
       }
       yield { type: "step.started", step };
       const { message, reason, usage } = yield* this.#ask(step);
+      this.telemetry.answered({ reason, usage });
       const prefix = context.prefixOf(this.#prefix);
       this.#usage = addUsage(this.#usage, usage);
       const entry: AssistantEntry = {
@@ -394,6 +410,7 @@ export class Turn {
       signal: this.#hands.signal,
       halt: this.#halt.signal,
       clock,
+      within: (call, run) => this.telemetry.tool(call, run),
     });
     for await (const made of progress) {
       const { call: { ref, name } } = made;

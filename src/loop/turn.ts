@@ -5,6 +5,7 @@
  */
 import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import type { TurnEvent } from "./events.ts";
+import { isDelta, observe } from "./observe.ts";
 import { Turn } from "./run.ts";
 
 /**
@@ -62,10 +63,19 @@ export function resumeTurn(request: ResumeRequest, ports: TurnPorts): AsyncGener
 async function* play(open: () => Promise<Turn | null>): AsyncGenerator<TurnEvent, void> {
   const turn = await open();
   if (turn === null) return;
+  const { telemetry } = turn;
   const events = turn.run();
+  const work = () => events.next();
+  let isQuiet = false;
   try {
-    for (let next = await events.next(); next.done !== true; next = await events.next()) {
-      yield "id" in next.value ? next.value : turn.emit(next.value);
+    for (;;) {
+      // What is active is lost across a `yield`: from one event to the next the loop works inside the step in hand.
+      const next = await (isQuiet ? work() : telemetry.within(work));
+      if (next.done === true) return;
+      const event = "id" in next.value ? next.value : turn.emit(next.value);
+      isQuiet = isDelta(event);
+      if (!isQuiet) observe(telemetry, event);
+      yield event;
     }
   } finally {
     // First the abort, then the unwinding: a model that hangs would hold a listener who has gone.
