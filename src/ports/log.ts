@@ -1,0 +1,72 @@
+/**
+ * The log of a session: entries that are only ever appended.
+ *
+ * @module
+ */
+import type { AssistantMessage, Message, ToolOutput } from "../core/message.ts";
+import type { Usage } from "../core/usage.ts";
+import type { FinishReason } from "./model.ts";
+
+/** How a call ended. */
+export type CallStatus = "ok" | "error" | "aborted";
+
+/** What every entry has. */
+export interface EntryBase {
+  /** Position in the log, from 0. `e41` is the entry with `seq` 41, `e41.0` its first call. */
+  readonly seq: number;
+  /** Id of the turn. */
+  readonly turn: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** A message from the user. */
+export interface UserEntry extends EntryBase {
+  /** What the record is. */
+  readonly kind: "user";
+  /** A sentence for people. */
+  readonly message: Extract<Message, { role: "user" }>;
+  /** Kept verbatim in every view until released. */
+  readonly pinned?: boolean;
+}
+
+/** What the model said in one step, its calls included. */
+export interface AssistantEntry extends EntryBase {
+  /** What the record is. */
+  readonly kind: "assistant";
+  /** Step of the turn, from 1. */
+  readonly step: number;
+  /** A sentence for people. */
+  readonly message: AssistantMessage;
+  /** Why the answer ended. */
+  readonly reason: FinishReason;
+  /** The model that answered. */
+  readonly model: string;
+  /** Names what the model was shown before it; signed reasoning holds under no other prefix (C6). */
+  readonly prefix?: string;
+  /** What the provider billed for it. */
+  readonly usage?: Usage;
+}
+
+/** The answer to one call, named by position: pairing holds by construction. */
+export interface ResultEntry extends EntryBase {
+  /** What the record is. */
+  readonly kind: "result";
+  /** Step of the turn, from 1. */
+  readonly step: number;
+  /** Reference of the call, for example `e41.0`. */
+  readonly call: string;
+  /** Name of the tool. */
+  readonly toolName: string;
+  /** How the call ended. */
+  readonly status: CallStatus;
+  /** What the tool answered. */
+  readonly output: ToolOutput;
+  /** Tokens to which the result is shown shortened from the start; the output itself is whole. */
+  readonly cap?: number;
+  /** Milliseconds that the call took. */
+  readonly ms: number;
+}
+
+/** One stored item of a session's log; never edited, never lost. */
+export type Entry = UserEntry | AssistantEntry | ResultEntry;

@@ -1,0 +1,69 @@
+/**
+ * What a language model is to the loop: one request, one stream of events with a terminal marker.
+ *
+ * @module
+ */
+import type { AssistantMessage, Message } from "../core/message.ts";
+import type { Usage } from "../core/usage.ts";
+import type { ToolSchema } from "./tool.ts";
+
+/** Why a model call ended. */
+export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter";
+
+/** One request to a model. */
+export interface ModelRequest {
+  /** Instructions; empty where there are none. */
+  readonly system: string;
+  /** The transcript, oldest first. */
+  readonly messages: readonly Message[];
+  /** Tools the model may call. */
+  readonly tools: readonly ToolSchema[];
+  /** The most tokens that the answer may take. */
+  readonly maxOutput: number;
+}
+
+/**
+ * What a model streams. `finish` is the terminal marker: it is sent once, last, and only when the provider
+ * itself has said that the message is complete. A stream that ends without it throws instead.
+ */
+export type ModelEvent =
+  | { readonly type: "text.delta"; readonly text: string }
+  | { readonly type: "reasoning.delta"; readonly text: string }
+  | {
+    readonly type: "tool.input.delta";
+    /** Index of the call in the message, from 0. */
+    readonly call: number;
+    readonly name: string;
+    readonly delta: string;
+  }
+  | {
+    readonly type: "finish";
+    readonly reason: FinishReason;
+    /** The whole message. Arguments that are not a JSON object are kept as `{ unparsed_arguments: text }`. */
+    readonly message: AssistantMessage;
+    readonly usage?: Usage;
+  };
+
+/** Which rules a provider lays on a transcript. */
+export type Dialect = "openai-chat" | "openai-responses" | "anthropic" | "ai-sdk" | "scripted";
+
+/** A language model. */
+export interface Model {
+  /** The name that events and logs show. */
+  readonly id: string;
+  /** Tokens of request and answer together that the model can hold. */
+  readonly window: number;
+  /** The most tokens that one answer can have. */
+  readonly maxOutput: number;
+  /** Rules that the provider lays on a transcript. */
+  readonly dialect: Dialect;
+  /** Billed tokens for one `o200k_base` token of text; learned where a provider differs. Default 1. */
+  readonly tokenFactor?: number;
+  /** How the provider prices images. Default `unknown`: a flat price. */
+  readonly media?: "openai-tiles" | "openai-patches" | "anthropic" | "gemini" | "unknown";
+  /**
+   * Streams one answer. Throws a `SelvageError` with a `model_*` code when the provider refuses, fails or
+   * breaks off; aborting the signal ends the upstream request at once.
+   */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
+}

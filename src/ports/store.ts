@@ -1,0 +1,183 @@
+/**
+ * Where sessions live: heads, leases, commits, and the ten methods of a store.
+ *
+ * @module
+ */
+import type { Entry } from "./log.ts";
+
+/** Whom something belongs to. */
+export interface Owner {
+  /** Tenant. */
+  readonly tenant: string;
+  /** User of the tenant. */
+  readonly user?: string;
+}
+
+/** Whose session it is and what it is called. */
+export interface SessionKey extends Owner {
+  /** Session. */
+  readonly session: string;
+}
+
+/** What becomes of a turn whose last reader has gone. */
+export type OnDisconnect = "abort" | "continue";
+
+/** Who runs the session's turn. The epoch rises with each takeover; a commit under an older one is refused. */
+export interface Lease {
+  /** Who holds it. */
+  readonly owner: string;
+  /** Id of the turn. */
+  readonly turn: string;
+  /** The agent that answers in this turn. */
+  readonly agent: string;
+  /** What becomes of the turn without a reader, and so without a process. */
+  readonly onDisconnect: OnDisconnect;
+  /** Rises with each lease given. */
+  readonly epoch: number;
+  /** Times that the turn was taken over from a holder that had died. */
+  readonly takeovers: number;
+  /** Milliseconds since the epoch after which the lease may be taken over. */
+  readonly expires: number;
+}
+
+/** What is asked for with a lease. */
+export interface LeaseRequest {
+  /** The agent that is to answer. */
+  readonly agent: string;
+  /** Who will hold it. */
+  readonly owner: string;
+  /** Id of the turn: a new one, or with `takeover` that of the turn that was left. */
+  readonly turn: string;
+  /** Milliseconds that it is good for. */
+  readonly ttlMs: number;
+  /** What becomes of the turn without a reader. Default `abort`. */
+  readonly onDisconnect?: OnDisconnect;
+  /** Goes on with a turn whose holder has died or gave it up. */
+  readonly takeover?: boolean;
+}
+
+/** The small, mutable part of a session. Everything in it is JSON. */
+export interface SessionHead {
+  /** Number of the stored format. */
+  readonly schema: 1;
+  /** The agent that answers. */
+  readonly agent: string;
+  /** Entries in the log. */
+  readonly length: number;
+  /** Number of the view in force, 0 for the log itself. */
+  readonly view: number;
+  /** Set while a compaction is due that found no legal cut. */
+  readonly flag?: { readonly reason: string; readonly since: number };
+  /** What the meter knows from the provider's bill. */
+  readonly meter?: unknown;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Milliseconds since the epoch. */
+  readonly updatedAt: number;
+  /** Epoch of the last lease given. */
+  readonly epoch: number;
+  /** The running turn's hold on the session. */
+  readonly lease?: Lease;
+}
+
+/** A session as read from a store. `view` is the stored view in force, null for the log itself. */
+export interface SessionState {
+  /** The small, mutable part. */
+  readonly head: SessionHead;
+  /** The log. */
+  readonly entries: readonly Entry[];
+  /** The stored view in force, null for the log itself. */
+  readonly view: unknown;
+}
+
+/** What one commit changes; all of it lands, or nothing. */
+export interface Commit {
+  /** Appended to the log. The first has `seq` equal to the length of the log before. */
+  readonly entries?: readonly Entry[];
+  /** A new view with its number, greater than the last. */
+  readonly view?: { readonly version: number; readonly value: unknown };
+  /** The flag from now on; null clears it. */
+  readonly flag?: { readonly reason: string; readonly since: number } | null;
+  /** What the meter knows from the provider's bill. */
+  readonly meter?: unknown;
+  /** Events of the turn, in order, for clients that lost their stream. Kept for an hour after the last. */
+  readonly events?: readonly StoredEvent[];
+  /** Ends the lease with this commit: the turn is over. */
+  readonly release?: boolean;
+  /** Gives the lease up in the middle of the turn: it can be taken over at once, and later commits are `lease_lost`. */
+  readonly suspend?: boolean;
+}
+
+/** One event of a turn, as it was sent; `id` is `<turn>:<n>`. Everything in it is JSON. */
+export interface StoredEvent {
+  /** Turn and number; numbers rise, and leave out some where a turn was taken over. */
+  readonly id: string;
+  /** Tells the events apart. */
+  readonly type: string;
+}
+
+/** What a store knows of the events of a turn. */
+export interface StoredEvents {
+  /** Events from the one asked for on; not all of them, where they are many. */
+  readonly events: readonly StoredEvent[];
+  /** The lease in force in the session, of whichever turn. */
+  readonly lease: Lease | null;
+}
+
+/** One page of sessions, the newest first. */
+export interface SessionPage {
+  /** The sessions. */
+  readonly sessions: readonly { readonly key: SessionKey; readonly head: SessionHead }[];
+  /** What to ask for the next page with; null on the last one. */
+  readonly next: string | null;
+}
+
+/**
+ * Where sessions live. Leases, commits and claims throw `SelvageError`s with the codes named here; whatever is not
+ * stored whole is not stored at all.
+ */
+export interface Store {
+  /** Reads a session, or null where there is none. */
+  read(key: SessionKey): Promise<SessionState | null>;
+  /** Reads one entry, or null. */
+  entry(key: SessionKey, seq: number): Promise<Entry | null>;
+  /**
+   * Takes the lease of a session, making the session where there is none, and reads it. Throws `turn_running`
+   * (fields: `turn`, `expires`) while another lease is alive; `turn_exists` where a new turn has the id of an
+   * earlier one; `turn_interrupted` (fields: `turn`, `onDisconnect`) where another turn was left unfinished and has
+   * to be taken over first; `turn_over` where the turn that is to be taken over is not the one that was left.
+   */
+  acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }>;
+  /** Appends and changes under a lease; throws `lease_lost` where it is no longer ours. */
+  commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void>;
+  /** Extends a lease by `ttlMs` from now; throws `lease_lost` where it is no longer ours. */
+  renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void>;
+  /** Reads the events of a turn whose number is `from` or more; null for a turn that is over and has none any more. */
+  events(key: SessionKey, turn: string, from: number): Promise<StoredEvents | null>;
+  /**
+   * Lists the sessions of an owner, the newest first, or with null of all, in no common order; `after` is what the
+   * page before gave as `next`. A page may be empty and yet have a next one. Throws `bad_request` for a limit or
+   * place that is none.
+   */
+  list(
+    owner: Owner | null,
+    options?: { readonly limit?: number; readonly after?: string },
+  ): Promise<SessionPage>;
+  /**
+   * Deletes a session with everything in it; says whether it did. With `unusedSince`, milliseconds since the epoch,
+   * only where nothing has changed since then and no turn runs.
+   */
+  delete(key: SessionKey, options?: { readonly unusedSince?: number }): Promise<boolean>;
+  /**
+   * Stores a small value under a name for `ttlMs`, unless there is one; gives the value that is there. Without a
+   * value it only looks; undefined where there is none. `turn/<id>` of each turn is claimed with its lease:
+   * `{ session, agent }`.
+   */
+  claim(
+    owner: Owner,
+    name: string,
+    claim?: { readonly value: unknown; readonly ttlMs: number },
+  ): Promise<unknown>;
+  /** Lets go of what the store holds open. */
+  close(): void;
+}

@@ -1,0 +1,46 @@
+/**
+ * What a tool is to the model and to the loop.
+ *
+ * @module
+ */
+
+/** A tool as the model is told about it. */
+export interface ToolSchema {
+  /** Name. */
+  readonly name: string;
+  /** What it does, for the model. */
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** What a tool gets beside its input. */
+export interface ToolContext {
+  /** Aborts when the turn is cancelled or the tool's time is up. */
+  readonly signal: AbortSignal;
+  /** Session. */
+  readonly session: string;
+  /** Tenant. */
+  readonly tenant: string;
+  /** User of the tenant. */
+  readonly user?: string;
+}
+
+/** Input that passed, or a sentence on why it did not. */
+export type ToolInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+/** A tool that the loop can run. Made by `defineTool()`. */
+export interface Tool extends ToolSchema {
+  /** Argument names that a ledger line always keeps, to 400 characters. */
+  readonly verbatimArgs: readonly string[];
+  /** Milliseconds before a call is answered with an error. */
+  readonly timeoutMs?: number;
+  /** `none`: a call that a crash cut off is run again, rather than closed as aborted. Default `some`. */
+  readonly sideEffect?: "none" | "some";
+  /** Checks the arguments of a call. */
+  parse(input: unknown): ToolInput;
+  /** Runs the tool on checked input. A string becomes text, anything else JSON. */
+  execute(input: unknown, context: ToolContext): unknown;
+}
