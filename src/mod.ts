@@ -49,6 +49,7 @@ export { type App, type Auth, createApp, Drain, openAccess, type Principal } fro
 export type { AppOptions } from "./http/options.ts";
 export type {
   AssistantEntry,
+  Branch,
   CallStatus,
   Clock,
   Commit,
@@ -56,6 +57,7 @@ export type {
   Entry,
   EntryBase,
   FinishReason,
+  Fork,
   Lease,
   LeaseRequest,
   Model,

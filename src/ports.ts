@@ -8,7 +8,9 @@ export type { Usage } from "./core/usage.ts";
 export type { AssistantEntry, CallStatus, Entry, EntryBase, ResultEntry, UserEntry } from "./ports/log.ts";
 export type { Dialect, FinishReason, Model, ModelEvent, ModelRequest } from "./ports/model.ts";
 export type {
+  Branch,
   Commit,
+  Fork,
   Lease,
   LeaseRequest,
   OnDisconnect,

@@ -32,6 +32,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   turn_running: 409,
   turn_interrupted: 409,
   turn_exists: 409,
+  too_many_branches: 409,
   idempotency_key_reused: 422,
   body_too_large: 413,
   input_too_large: 413,

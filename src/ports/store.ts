@@ -56,6 +56,30 @@ export interface LeaseRequest {
   readonly takeover?: boolean;
 }
 
+/** A branch of a session's log. */
+export interface Branch {
+  /** The branch that it leaves; null for the first. */
+  readonly parent: number | null;
+  /** Entries that it shares with that branch; its own come after them. */
+  readonly at: number;
+  /** Number of the view that was in force there. */
+  readonly base: number;
+  /** Entries in its log when it was left; those of the branch in force are in the head. */
+  readonly length: number;
+  /** Number of its view when it was left. */
+  readonly view: number;
+}
+
+/** Where a new branch leaves an old one. */
+export interface Fork {
+  /** The branch that it leaves. */
+  readonly from: number;
+  /** Entries that stay shared. */
+  readonly at: number;
+  /** Number of the view that holds there, 0 for the log itself. */
+  readonly view: number;
+}
+
 /** The small, mutable part of a session. Everything in it is JSON. */
 export interface SessionHead {
   /** Number of the stored format. */
@@ -66,6 +90,10 @@ export interface SessionHead {
   readonly length: number;
   /** Number of the view in force, 0 for the log itself. */
   readonly view: number;
+  /** The branch that the rest of the head speaks of; left out for the first, 0. */
+  readonly branch?: number;
+  /** All branches by number; left out while there is only the first. */
+  readonly branches?: readonly Branch[];
   /** Set while a compaction is due that found no legal cut. */
   readonly flag?: { readonly reason: string; readonly since: number };
   /** What the meter knows from the provider's bill. */
@@ -92,9 +120,11 @@ export interface SessionState {
 
 /** What one commit changes; all of it lands, or nothing. */
 export interface Commit {
+  /** Leaves the branch in force for a new one, first of all; what was left stays as it is, and can be read. */
+  readonly fork?: Fork;
   /** Appended to the log. The first has `seq` equal to the length of the log before. */
   readonly entries?: readonly Entry[];
-  /** A new view with its number, greater than the last. */
+  /** A new view with its number, greater than the last of its branch. */
   readonly view?: { readonly version: number; readonly value: unknown };
   /** The flag from now on; null clears it. */
   readonly flag?: { readonly reason: string; readonly since: number } | null;
@@ -137,9 +167,16 @@ export interface SessionPage {
  * stored whole is not stored at all.
  */
 export interface Store {
-  /** Reads a session, or null where there is none. */
-  read(key: SessionKey): Promise<SessionState | null>;
-  /** Reads one entry, or null. */
+  /**
+   * Reads a session, or null where there is none. With `branch` it is read as that branch has it, which was left: head
+   * and entries are those of the branch; null where there is no such branch. With `view` the state has the view of that
+   * number, rather than the one in force; null in its place where there is no such view.
+   */
+  read(
+    key: SessionKey,
+    options?: { readonly branch?: number; readonly view?: number },
+  ): Promise<SessionState | null>;
+  /** Reads one entry of the branch in force, or null. */
   entry(key: SessionKey, seq: number): Promise<Entry | null>;
   /**
    * Takes the lease of a session, making the session where there is none, and reads it. Throws `turn_running`
@@ -148,7 +185,10 @@ export interface Store {
    * to be taken over first; `turn_over` where the turn that is to be taken over is not the one that was left.
    */
   acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }>;
-  /** Appends and changes under a lease; throws `lease_lost` where it is no longer ours. */
+  /**
+   * Appends and changes under a lease; throws `lease_lost` where it is no longer ours, `too_many_branches` for a fork
+   * beyond the 500th.
+   */
   commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void>;
   /** Extends a lease by `ttlMs` from now; throws `lease_lost` where it is no longer ours. */
   renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void>;

@@ -5,13 +5,17 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Commit, Lease, LeaseRequest, SessionHead, SessionKey } from "../ports.ts";
+import { branchesOf } from "../loop/branches.ts";
+import type { Commit, Fork, Lease, LeaseRequest, SessionHead, SessionKey } from "../ports.ts";
 
 /** Number of the stored format that this code reads and writes. */
 export const SCHEMA = 1;
 
 /** Milliseconds for which the id of a turn is known. */
 export const TURN_KNOWN_MS = 24 * 3_600_000;
+
+/** Branches of a session: all of them are in its head, which is written with every commit. */
+const MAX_BRANCHES = 500;
 
 /** When a lease expires that its holder gave up. */
 const GIVEN_UP = 0;
@@ -130,16 +134,40 @@ export function withLongerLease(
   return { ...held, lease: { ...held.lease, expires: now + ttlMs } };
 }
 
+/** Makes the head that leaves a branch for a new one. */
+function withFork<Head extends SessionHead>(key: SessionKey, head: Head, { from, at, view }: Fork): Head {
+  const branches = branchesOf(head);
+  const left = branches[from];
+  if (left === undefined || !(at >= 0 && at <= left.length) || !(view >= 0 && view <= left.view)) {
+    throw new RangeError(
+      `Cannot fork session "${key.session}": found branch ${from}, entry ${at} and view ${view}, ` +
+        `wanted a place in one of ${branches.length} branches`,
+    );
+  }
+  if (branches.length >= MAX_BRANCHES) {
+    throw new SelvageError(
+      "too_many_branches",
+      `Cannot fork session "${key.session}": found ${branches.length} branches, wanted less than ${MAX_BRANCHES}; ` +
+        "start a new session",
+      { fields: { session: key.session, limit: MAX_BRANCHES } },
+    );
+  }
+  const made = { parent: from, at, base: view, length: at, view };
+  return { ...head, branch: branches.length, branches: [...branches, made], length: at, view };
+}
+
 /**
- * Makes the head that a commit leaves. Throws `lease_lost`, and a `RangeError` where an entry or the view does not
- * follow on what is stored.
+ * Makes the head that a commit leaves. Throws `lease_lost`, `too_many_branches`, and a `RangeError` where an entry or
+ * the view does not follow on what is stored.
  */
 export function withCommit(
   key: SessionKey,
   head: SessionHead | null,
   { lease, commit, now }: { lease: Lease; commit: Commit; now: number },
 ): SessionHead {
-  const { lease: inForce, flag: oldFlag, ...rest } = requireLease(key, head, lease);
+  const held = requireLease(key, head, lease);
+  const { fork } = commit;
+  const { lease: inForce, flag: oldFlag, ...rest } = fork === undefined ? held : withFork(key, held, fork);
   const entries = commit.entries ?? [];
   for (const [index, { seq }] of entries.entries()) {
     if (seq !== rest.length + index) {
@@ -157,7 +185,10 @@ export function withCommit(
       `Cannot store a view of session "${key.session}": found version ${view}, wanted one over ${rest.view}`,
     );
   }
-  const flag = commit.flag === undefined ? oldFlag : commit.flag ?? undefined;
+  // What was due in the branch that was left says nothing of this one.
+  const flag = commit.flag === undefined
+    ? (fork === undefined ? oldFlag : undefined)
+    : commit.flag ?? undefined;
   return {
     ...rest,
     length: rest.length + entries.length,
@@ -192,7 +223,9 @@ export function isWhereCommitLeads(
     : suspend
     ? isSameLease(head.lease, lease) && isGivenUp(head.lease)
     : holdsLease(head, lease);
+  const branch = head.branches?.[head.branch ?? 0];
   return ours && (last === undefined || head.length === last.seq + 1) &&
+    (commit.fork === undefined || (branch?.parent === commit.fork.from && branch.at === commit.fork.at)) &&
     (commit.view === undefined || head.view === commit.view.version) &&
     (commit.flag === undefined || isSame(head.flag ?? null, commit.flag)) &&
     (commit.meter === undefined || isSame(head.meter, commit.meter));

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock, Store } from "../ports.ts";
+import { branchCases } from "./_contract_branches.ts";
 import { claimCases } from "./_contract_claims.ts";
 import { eventCases } from "./_contract_events.ts";
 import { leaseCases } from "./_contract_leases.ts";
@@ -21,7 +22,7 @@ export interface StoreTest {
 
 /**
  * Makes the tests that a store of your own has to pass, for any test runner. They cover sessions and their entries,
- * leases and takeovers, events, lists, claims, odd and big content, and many callers at once; crashes are for you to
+ * branches, leases and takeovers, events, lists, claims, odd and big content, and many callers at once; crashes are for you to
  * add, who know where your store can be cut off. An entry of 20 MB and a session of 10,000 entries are among them.
  *
  * @param make Opens a new, empty store that measures time by the clock, which stands still unless a test moves it on.
@@ -46,7 +47,7 @@ export interface StoreTest {
  * ```
  */
 export function storeContract(make: (clock: Clock) => Promise<Store>): readonly StoreTest[] {
-  const all = [...sessionCases, ...leaseCases, ...eventCases, ...listCases, ...claimCases];
+  const all = [...sessionCases, ...branchCases, ...leaseCases, ...eventCases, ...listCases, ...claimCases];
   return all.map(({ name, run }): StoreTest => ({
     name,
     run: async () => {

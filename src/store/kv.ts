@@ -4,7 +4,8 @@
  * Keys of a session start with `["selvage", tenant, user, session]`; then come `"h"` for the head, `"e", seq` for
  * an entry, `"v", version` for a view, and `"c", group, index` for a chunk of an entry or view above 60 KiB;
  * `"t", turn, last` for the events of a turn up to number `last`, and `"x", group, index` for their chunks, which
- * expire by themselves. Beside the sessions are `["selvage.sessions", tenant, user, createdAt, session]`, the lists
+ * expire by themselves. What a branch other than the first owns has `"b", branch` before `"e"` and `"v"`. Beside the
+ * sessions are `["selvage.sessions", tenant, user, createdAt, session]`, the lists
  * of them, and `["selvage.claims", tenant, user, name]`.
  *
  * All that makes a write safe is one rule: every atomic operation checks the head, and what lies beyond the head's
@@ -32,6 +33,7 @@ import type {
   StoredEvent,
   StoredEvents,
 } from "../ports.ts";
+import { branchesOf, branchOf, headOn, ownerOfEntry, ownerOfView, segmentsOf } from "../loop/branches.ts";
 import { systemClock } from "../loop/clock.ts";
 import { eventNumber } from "../loop/events.ts";
 import { isReadable } from "./_events.ts";
@@ -168,6 +170,15 @@ function placeOf(key: SessionKey): Place {
   return { key, name: nameOf(key), prefix, headKey: [...prefix, "h"] };
 }
 
+/** The start of the keys of what a branch owns. */
+function branchKey({ prefix }: Place, branch: number): Key {
+  return branch === 0 ? prefix : [...prefix, "b", branch];
+}
+
+function viewKey(place: Place, head: SessionHead, version: number): Key {
+  return [...branchKey(place, ownerOfView(head, version)), "v", version];
+}
+
 function corrupt(place: Place, what: string, found: string): SelvageError {
   const { session } = place.key;
   return new SelvageError(
@@ -190,16 +201,24 @@ class KvStore implements Store {
     this.#clock = clock;
   }
 
-  read(key: SessionKey): Promise<SessionState | null> {
+  read(
+    key: SessionKey,
+    { branch, view }: { readonly branch?: number; readonly view?: number } = {},
+  ): Promise<SessionState | null> {
     const place = placeOf(key);
-    return this.#snapshot(place, async ({ head }) => (await this.#load(place, head)).state);
+    return this.#snapshot(place, async ({ head }) => {
+      const found = branch === undefined ? head : headOn(head, branch);
+      return found === null ? null : (await this.#load(place, found, view)).state;
+    });
   }
 
   entry(key: SessionKey, seq: number): Promise<Entry | null> {
     const place = placeOf(key);
     return this.#snapshot(place, async ({ head }) => {
-      if (!Number.isInteger(seq) || seq < 0 || seq >= head.length) return null;
-      return await this.#parse<Entry>(place, await this.#get([...place.prefix, "e", seq]), `entry ${seq}`);
+      const owner = Number.isInteger(seq) ? ownerOfEntry(head, seq) : null;
+      if (owner === null) return null;
+      const value = await this.#get([...branchKey(place, owner), "e", seq]);
+      return await this.#parse<Entry>(place, value, `entry ${seq}`);
     });
   }
 
@@ -218,7 +237,7 @@ class KvStore implements Store {
           // A crash while a session was deleted leaves what is not the new session's.
           await this.#clear(place);
         } else if (before.found.head.lease !== undefined) {
-          await this.#sweep(place, before.found.versionstamp, before.groups);
+          await this.#sweep(place, before.found, before.groups);
         }
         // Reading a long session takes its time: the lease counts from here.
         const now = this.#clock.now();
@@ -248,10 +267,18 @@ class KvStore implements Store {
   commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
     const place = placeOf(key);
     return this.#queue.run(place.name, async () => {
-      const records = this.#recordsOf(place, { lease, commit });
+      // Made once for each branch, if ever it is another: a big commit is not encoded anew at each attempt.
+      let made: { readonly branch: number; readonly records: readonly StoredRecord[] } | null = null;
       await this.#update(place, lease, async (head) => {
-        if (isWhereCommitLeads(head, lease, commit) && await this.#hasContent(place, commit)) return null;
-        return { head: withCommit(key, head, { lease, commit, now: this.#clock.now() }), records };
+        if (isWhereCommitLeads(head, lease, commit) && await this.#hasContent(place, head, commit)) {
+          return null;
+        }
+        const after = withCommit(key, head, { lease, commit, now: this.#clock.now() });
+        const branch = branchOf(after);
+        if (made?.branch !== branch) {
+          made = { branch, records: this.#recordsOf(place, { lease, commit, branch }) };
+        }
+        return { head: after, records: made.records };
       });
     });
   }
@@ -466,12 +493,20 @@ class KvStore implements Store {
   }
 
   /** Reads all that a head speaks of, and the ids of the groups of chunks that its entries name. */
-  async #load(place: Place, head: SessionHead): Promise<{ state: SessionState; groups: Set<string> }> {
-    const prefix = [...place.prefix, "e"];
-    const found = await this.#list(
-      { prefix, end: [...prefix, head.length] },
-      ({ key, value }) => ({ seq: key.at(-1), value }),
-    );
+  async #load(
+    place: Place,
+    head: SessionHead,
+    version = head.view,
+  ): Promise<{ state: SessionState; groups: Set<string> }> {
+    const found = (await Promise.all(
+      segmentsOf(head).map(({ branch, from, to }) => {
+        const prefix = [...branchKey(place, branch), "e"];
+        const range = from === 0
+          ? { prefix, end: [...prefix, to] }
+          : { start: [...prefix, from], end: [...prefix, to] };
+        return this.#list(range, ({ key, value }) => ({ seq: key.at(-1), value }));
+      }),
+    )).flat();
     const groups = new Set<string>();
     const entries: Entry[] = [];
     for (let seq = 0; seq < head.length; seq++) {
@@ -481,18 +516,26 @@ class KvStore implements Store {
       if (isChunked(value)) groups.add(value.chunks);
       entries.push(await this.#parse(place, value, `entry ${seq}`));
     }
-    const view = head.view === 0
+    return { state: { head, entries, view: await this.#view(place, head, version) }, groups };
+  }
+
+  /** A view of a log; null for the log itself, and for a number that was left out. */
+  async #view(place: Place, head: SessionHead, version: number): Promise<unknown> {
+    if (!Number.isInteger(version) || version <= 0 || version > head.view) return null;
+    const value = await this.#get(viewKey(place, head, version));
+    // Only the one in force must be there.
+    return value === null && version !== head.view
       ? null
-      : await this.#parse(place, await this.#get([...place.prefix, "v", head.view]), `view ${head.view}`);
-    return { state: { head, entries, view }, groups };
+      : await this.#parse(place, value, `view ${version}`);
   }
 
   /** Makes the records of a commit; what is not JSON is refused here, before anything is written. */
   #recordsOf(
     place: Place,
-    { lease, commit: { entries = [], view, events = [] } }: {
+    { lease, commit: { entries = [], view, events = [] }, branch }: {
       readonly lease: Lease;
       readonly commit: Commit;
+      readonly branch: number;
     },
   ): StoredRecord[] {
     const now = this.#clock.now();
@@ -502,9 +545,12 @@ class KvStore implements Store {
         chunkKey: [...place.prefix, kind],
         ...rest,
       });
-    const records = entries.map((entry) => make(["e", entry.seq], entry, { what: `entry ${entry.seq}` }));
+    const own = branch === 0 ? [] : ["b", branch];
+    const records = entries.map((entry) =>
+      make([...own, "e", entry.seq], entry, { what: `entry ${entry.seq}` })
+    );
     if (view !== undefined) {
-      records.push(make(["v", view.version], view.value, { what: `view ${view.version}` }));
+      records.push(make([...own, "v", view.version], view.value, { what: `view ${view.version}` }));
     }
     const last = events.at(-1);
     if (last !== undefined) {
@@ -516,13 +562,14 @@ class KvStore implements Store {
   }
 
   /** Says whether the last entry and the view of a commit are what is stored. */
-  async #hasContent(place: Place, { entries, view }: Commit): Promise<boolean> {
+  async #hasContent(place: Place, head: SessionHead, { entries, view }: Commit): Promise<boolean> {
     const last = entries?.at(-1);
+    const own = branchKey(place, branchOf(head));
     const wanted: [Key, unknown, string][] = [];
-    if (last !== undefined) wanted.push([["e", last.seq], last, `entry ${last.seq}`]);
-    if (view !== undefined) wanted.push([["v", view.version], view.value, `view ${view.version}`]);
+    if (last !== undefined) wanted.push([[...own, "e", last.seq], last, `entry ${last.seq}`]);
+    if (view !== undefined) wanted.push([[...own, "v", view.version], view.value, `view ${view.version}`]);
     for (const [key, value, what] of wanted) {
-      const stored = await this.#bytes(place, await this.#get([...place.prefix, ...key]), what);
+      const stored = await this.#bytes(place, await this.#get(key), what);
       if (decoder.decode(stored) !== toText(value, what)) return false;
     }
     return true;
@@ -611,13 +658,26 @@ class KvStore implements Store {
   }
 
   /** Deletes old chunks that no entry and no view names: a crash between two batches leaves them. */
-  async #sweep(place: Place, versionstamp: string, groups: ReadonlySet<string>): Promise<void> {
+  async #sweep(
+    place: Place,
+    { head, versionstamp }: FoundHead,
+    groups: ReadonlySet<string>,
+  ): Promise<void> {
     const chunks = [...place.prefix, "c"];
     const end = [...chunks, chunkGroupTime(this.#clock.now() - ORPHAN_AGE_MS)];
     const old = await this.#list({ prefix: chunks, end }, (entry) => entry.key);
-    const views = await this.#list({ prefix: [...place.prefix, "v"] }, (entry) => entry.value);
+    if (old.length === 0) return;
     const named = new Set(groups);
-    for (const view of views) if (isChunked(view)) named.add(view.chunks);
+    const keep = (value: unknown): void => {
+      if (isChunked(value)) named.add(value.chunks);
+    };
+    for (const [number, { at, length }] of branchesOf(head).entries()) {
+      const own = branchKey(place, number);
+      for (const view of await this.#list({ prefix: [...own, "v"] }, ({ value }) => value)) keep(view);
+      if (number === branchOf(head) || length <= at) continue;
+      const range = { start: [...own, "e", at], end: [...own, "e", length] };
+      for (const entry of await this.#list(range, ({ value }) => value)) keep(entry);
+    }
     await this.#remove(place, versionstamp, old.filter((key) => !named.has(String(key.at(-2)))));
   }
 }

@@ -20,6 +20,7 @@ import type {
   StoredEvent,
   StoredEvents,
 } from "../ports.ts";
+import { branchesOf, branchOf, headOn, ownerOfEntry, ownerOfView, segmentsOf } from "../loop/branches.ts";
 import { systemClock } from "../loop/clock.ts";
 import { eventNumber } from "../loop/events.ts";
 import { isPast, isReadable } from "./_events.ts";
@@ -47,8 +48,10 @@ export interface MemoryStoreOptions {
 interface Session {
   readonly key: SessionKey;
   head: string;
-  readonly entries: string[];
-  view: string;
+  /** By branch the entries of its own. */
+  readonly entries: Map<number, string[]>;
+  /** By branch and number. */
+  readonly views: Map<string, string>;
   /** By turn. */
   readonly events: Map<string, EventBatch[]>;
 }
@@ -82,13 +85,20 @@ class MemoryStore implements Store {
     this.#clock = clock;
   }
 
-  async read(key: SessionKey): Promise<SessionState | null> {
+  async read(
+    key: SessionKey,
+    options: { readonly branch?: number; readonly view?: number } = {},
+  ): Promise<SessionState | null> {
     const session = this.#sessions.get(nameOf(key));
-    return session === undefined ? null : stateOf(session);
+    return session === undefined ? null : stateOf(session, options);
   }
 
   async entry(key: SessionKey, seq: number): Promise<Entry | null> {
-    const text = this.#sessions.get(nameOf(key))?.entries[seq];
+    const session = this.#sessions.get(nameOf(key));
+    const head = headOf(session);
+    const owner = head === null ? null : ownerOfEntry(head, seq);
+    if (session === undefined || head === null || owner === null) return null;
+    const text = session.entries.get(owner)?.[seq - (branchesOf(head)[owner]?.at ?? 0)];
     return text === undefined ? null : JSON.parse(text);
   }
 
@@ -105,10 +115,11 @@ class MemoryStore implements Store {
       this.#setClaim(key, turn, { text: toText(value, "the claim"), expires: now + TURN_KNOWN_MS });
     }
     const session = this.#sessions.get(nameOf(key)) ??
-      { key: bareKey(key), head: text, entries: [], view: "null", events: new Map() };
+      { key: bareKey(key), head: text, entries: new Map(), views: new Map(), events: new Map() };
     session.head = text;
     this.#sessions.set(nameOf(key), session);
-    return { ...stateOf(session), lease: { ...head.lease } };
+    const { entries, view } = stateOf(session, {}) ?? { entries: [], view: null };
+    return { head, entries, view, lease: { ...head.lease } };
   }
 
   async commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
@@ -120,14 +131,19 @@ class MemoryStore implements Store {
     const view = commit.view && toText(commit.view.value, `view ${commit.view.version}`);
     const batch = batchOf(commit.events ?? [], now);
     if (isWhereCommitLeads(before, lease, commit)) {
-      const hasLast = added.length === 0 || session?.entries.at(-1) === added.at(-1);
-      if (hasLast && (view === undefined || session?.view === view)) return;
+      const last = session?.entries.get(branchOf(before))?.at(-1);
+      const hasLast = added.length === 0 || last === added.at(-1);
+      if (hasLast && (view === undefined || session?.views.get(viewName(before, before.view)) === view)) {
+        return;
+      }
     }
-    const head = toText(withCommit(key, before, { lease, commit, now }), "the head");
+    const after = withCommit(key, before, { lease, commit, now });
+    const head = toText(after, "the head");
     if (session === undefined) return;
     session.head = head;
-    for (const text of added) session.entries.push(text);
-    if (view !== undefined) session.view = view;
+    const branch = branchOf(after);
+    if (added.length > 0) session.entries.set(branch, (session.entries.get(branch) ?? []).concat(added));
+    if (view !== undefined) session.views.set(viewName(after, after.view), view);
     if (batch !== null) this.#addBatch(session, lease.turn, batch);
   }
 
@@ -232,11 +248,28 @@ function headOf(session: Session | undefined): SessionHead | null {
   return session === undefined ? null : JSON.parse(session.head);
 }
 
-function stateOf({ head, entries, view }: Session): SessionState {
+/** The name of a view among those of all branches. */
+function viewName(head: SessionHead, version: number): string {
+  return `${ownerOfView(head, version)}/${version}`;
+}
+
+function stateOf(
+  session: Session,
+  { branch, view }: { readonly branch?: number; readonly view?: number },
+): SessionState | null {
+  const inForce: SessionHead = JSON.parse(session.head);
+  const head = branch === undefined ? inForce : headOn(inForce, branch);
+  if (head === null) return null;
+  const branches = branchesOf(head);
+  const texts = segmentsOf(head).flatMap(({ branch, from, to }) => {
+    const { at = 0 } = branches[branch] ?? {};
+    return session.entries.get(branch)?.slice(from - at, to - at) ?? [];
+  });
+  const version = view ?? head.view;
   return {
-    head: JSON.parse(head),
-    entries: entries.map((text): Entry => JSON.parse(text)),
-    view: JSON.parse(view),
+    head,
+    entries: texts.map((text): Entry => JSON.parse(text)),
+    view: version > head.view ? null : JSON.parse(session.views.get(viewName(head, version)) ?? "null"),
   };
 }
 

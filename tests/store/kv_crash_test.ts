@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Commit, SessionPage } from "../../src/ports.ts";
 import { kvStore } from "../../src/store/kv.ts";
+import { ManualClock } from "../support/clock.ts";
 import {
   KEY,
   makeSession,
@@ -14,7 +15,7 @@ import {
   userEntries,
   userEntry,
 } from "../support/store_contract.ts";
-import { dump, PREFIX, withFile, withKvSpy } from "./kv_rig.ts";
+import { dump, PREFIX, tempFile, withFile, withKvSpy } from "./kv_rig.ts";
 
 const HOUR = 3_600_000;
 
@@ -245,4 +246,52 @@ Deno.test("kvStore() loses a turn's start as a whole where it is cut off", async
     }
     assert.equal((await take(two)).lease.epoch, 1);
   });
+});
+
+Deno.test("kvStore() keeps what a branch owns that was left when it sweeps old chunks", async () => {
+  await withFile(async ({ one, two, kv, clock }) => {
+    const { lease } = await take(one);
+    const first = [userEntry(0, "a"), userEntry(1, "b".repeat(100_000)), userEntry(2, "c".repeat(100_000))];
+    await one.commit(KEY, lease, { entries: first, view: { version: 1, value: "1".repeat(100_000) } });
+    const fork = { from: 0, at: 1, view: 0 };
+    const entries = [userEntry(1, "d".repeat(100_000))];
+    await one.commit(KEY, lease, { fork, entries, view: { version: 1, value: "2".repeat(100_000) } });
+    await clock.advance(2 * HOUR);
+    await takeOver(two);
+    assert.deepEqual((await two.read(KEY, { branch: 0 }))?.entries, first);
+    assert.equal((await two.read(KEY, { branch: 0 }))?.view, "1".repeat(100_000));
+    assert.deepEqual((await two.read(KEY))?.entries, [userEntry(0, "a"), ...entries]);
+    assert.equal((await dump(kv, [...PREFIX, "c"])).size, 10);
+  });
+});
+
+Deno.test("kvStore() forks whole or not at all, wherever it is cut off", async () => {
+  const spied = async (deaths: number): Promise<boolean> => {
+    using file = tempFile();
+    const clock = new ManualClock();
+    const before = userEntries(0, 3);
+    const commit = { fork: { from: 0, at: 1, view: 0 }, entries: userEntries(1, 40, 50_000) };
+    let isDone = true;
+    await withKvSpy(async (spy) => {
+      const store = await kvStore({ path: file.path, clock });
+      const { lease } = await take(store);
+      await store.commit(KEY, lease, { entries: before });
+      spy.dieAfter(deaths);
+      await store.commit(KEY, lease, commit).catch(() => isDone = false);
+      store.close();
+    });
+    const store = await kvStore({ path: file.path, clock });
+    const entries = (await store.read(KEY))?.entries;
+    assert.deepEqual(entries, isDone ? [before[0], ...commit.entries] : before);
+    await clock.advance(10_000);
+    const { lease } = await takeOver(store);
+    const fork = { from: 0, at: 2, view: 0 };
+    await store.commit(KEY, lease, { fork, entries: userEntries(2, 1), release: true });
+    assert.deepEqual((await store.read(KEY))?.entries, before);
+    store.close();
+    return isDone;
+  };
+  const outcomes: boolean[] = [];
+  for (let deaths = 0; outcomes.at(-1) !== true && deaths < 20; deaths++) outcomes.push(await spied(deaths));
+  assert.ok(outcomes.length > 2 && outcomes.at(-1) === true, outcomes.join());
 });
