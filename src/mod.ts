@@ -19,6 +19,7 @@ export {
 } from "./core/mod.ts";
 export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.ts";
 export { type MediaFamily, type ModelFacts, modelFacts, UNKNOWN_MODEL } from "./tokens/models.ts";
+export type { AnswerFormat, ToolChoice } from "./core/settings.ts";
 export type { CompactionSettings } from "./compaction/budget.ts";
 export type { Agent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./loop/agent.ts";
 export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";
@@ -63,6 +64,7 @@ export type {
   Model,
   ModelEvent,
   ModelRequest,
+  ModelSettings,
   OnDisconnect,
   Owner,
   ResultEntry,

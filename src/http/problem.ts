@@ -13,6 +13,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   bad_request: 400,
   unknown_agent: 400,
   input_empty: 400,
+  setting_unsupported: 400,
   illegal_cut: 400,
   bad_transcript: 400,
   bad_message: 400,

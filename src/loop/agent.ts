@@ -5,7 +5,7 @@
  */
 import type { FilePart, TextPart } from "../core/message.ts";
 import type { CompactionSettings } from "../compaction/budget.ts";
-import type { Clock, Model, OnDisconnect, Store, Tool } from "../ports.ts";
+import type { Clock, Model, ModelSettings, OnDisconnect, Store, Tool } from "../ports.ts";
 
 /** An agent: a model with instructions and tools. */
 export interface Agent {
@@ -56,6 +56,10 @@ export interface TurnRequest extends TurnPlace {
   readonly input: string | readonly (TextPart | FilePart)[];
   /** Keeps the input verbatim in every later view. The running turn's input is pinned anyway. */
   readonly pin?: boolean;
+  /** Instructions for this turn, after the agent's own; they count as such, and are part of the prefix. */
+  readonly instructions?: string;
+  /** How the model is to answer in this turn. */
+  readonly settings?: ModelSettings;
   /** Whether the turn is to go on when its process dies and nobody asks for it. Default `abort`. */
   readonly onDisconnect?: OnDisconnect;
 }

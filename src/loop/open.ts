@@ -6,10 +6,11 @@
 import type { Budget } from "../compaction/budget.ts";
 import { Context, type StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState } from "../ports.ts";
+import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState, UserEntry } from "../ports.ts";
 import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
-import type { ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
+import type { Agent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
+import { agentFor, type Asked, askedOf } from "./asked.ts";
 import { systemClock } from "./clock.ts";
 import { randomId } from "./ids.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
@@ -18,6 +19,9 @@ import { budgetOf, type Measures, measuresOf, restoreMeter } from "./measures.ts
 
 /** What a turn starts with. */
 export interface OpenedTurn extends StoredTurn {
+  /** The agent as this turn has it. */
+  readonly agent: Agent;
+  readonly asked: Asked;
   readonly clock: Clock;
   readonly key: SessionKey;
   readonly head: SessionHead;
@@ -43,7 +47,9 @@ const LEASE_POLL_MS = 250;
  * @throws SelvageError `bad_budget`, `input_empty`, `input_too_large` or `turn_running`.
  */
 export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<OpenedTurn> {
-  const { agent, input } = request;
+  const { input } = request;
+  const asked = askedOf(request);
+  const agent = agentFor(request.agent, asked);
   const clock = ports.clock ?? systemClock;
   const id = ports.newId?.() ?? randomId("t");
   const first = budgetOf(agent);
@@ -65,7 +71,7 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
     await requireRoom([...pinnedInputs(entries), input], { limit: budget.maxInput, factor, measures });
     const opened = await measured(agent, { ...leased, budget });
     const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
-    return { ...opened, clock, key, head, lease, budget, ...untold };
+    return { ...opened, agent, asked, clock, key, head, lease, budget, ...untold };
   } catch (error) {
     // Where not even this works, the lease runs out by itself: the first error is the one to tell.
     await ports.store.commit(key, lease, { release: true }).catch(() => {});
@@ -82,7 +88,7 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
  * @throws SelvageError `turn_running` where its process lives, `turn_over` where it was not left.
  */
 export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Promise<OpenedTurn | null> {
-  const { agent, turn } = request;
+  const { turn } = request;
   const { store, clock = systemClock } = ports;
   const key = keyOf(request);
   const left = await takeOver(store, { key, turn });
@@ -92,8 +98,11 @@ export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Prom
     await endLeft(store, { ...left, key, clock, reason: "error" });
     return null;
   }
+  const asked = askedOf(inputOf(leased.entries, turn) ?? {});
+  const agent = agentFor(request.agent, asked);
   const budget = budgetOf(agent, head.meter);
-  return { ...await measured(agent, { ...leased, budget }), clock, key, head, lease, budget, ...stored };
+  const opened = await measured(agent, { ...leased, budget });
+  return { ...opened, agent, asked, clock, key, head, lease, budget, ...stored };
 }
 
 function keyOf({ tenant = "local", user, session }: TurnPlace): SessionKey {
@@ -116,6 +125,11 @@ function isEmptyInput(input: Input): boolean {
 function inputTokens(input: Input, measure: TextMeasure): number {
   const parts = typeof input === "string" ? [{ type: "text" as const, text: input }] : input;
   return parts.reduce((total, part) => total + measurePart(part, measure), MESSAGE_OVERHEAD);
+}
+
+/** The entry that holds what a turn was asked. */
+function inputOf(entries: readonly Entry[], turn: string): UserEntry | undefined {
+  return entries.filter((entry) => entry.kind === "user").find((entry) => entry.turn === turn);
 }
 
 function pinnedInputs(entries: readonly Entry[]): readonly Input[] {

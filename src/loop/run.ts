@@ -13,6 +13,7 @@ import type { ToolOutput } from "../core/message.ts";
 import type { AssistantEntry, Entry, FinishReason, ModelRequest, ResultEntry, Usage } from "../ports.ts";
 import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import { type Answer, askModel } from "./ask.ts";
+import { settingsFor } from "./asked.ts";
 import { abortedResult, type Call, openCalls, runCalls } from "./calls.ts";
 import { capOf } from "./cap.ts";
 import { Compactor } from "./compactor.ts";
@@ -72,6 +73,7 @@ export class Turn {
         ...turn.#place(),
         message: { role: "user", content: structuredClone(input) },
         ...(pin === true ? { pinned: true } : {}),
+        ...turn.#opened.asked,
       });
       await turn.#flush();
     } catch (error) {
@@ -91,8 +93,7 @@ export class Turn {
     opened: OpenedTurn,
     { request, ports }: { readonly request: TurnRequest | ResumeRequest; readonly ports: TurnPorts },
   ) {
-    const { context, meter, budget, clock, key, lease, head, nextEvent, called } = opened;
-    const { agent } = request;
+    const { agent, context, meter, budget, clock, key, lease, head, nextEvent, called } = opened;
     this.id = lease.turn;
     const { session, agent: { model: { id: model, dialect } } } = request;
     this.telemetry = new TurnTelemetry({
@@ -178,8 +179,8 @@ export class Turn {
 
   /** Plays the turn to its end. The last event is numbered already: it is stored together with the end. */
   async *run(): AsyncGenerator<TurnEventBody | TurnEvent, void> {
-    const { agent, session } = this.#request;
-    const { isStarted, lease } = this.#opened;
+    const { session } = this.#request;
+    const { agent, isStarted, lease } = this.#opened;
     if (!isStarted) {
       yield { type: "turn.started", turn: this.id, session, agent: lease.agent, model: agent.model.id };
     }
@@ -293,12 +294,11 @@ export class Turn {
   }
 
   #isRepeatable({ name }: Call): boolean {
-    return this.#request.agent.tools?.find((tool) => tool.name === name)?.sideEffect === "none";
+    return this.#opened.agent.tools?.find((tool) => tool.name === name)?.sideEffect === "none";
   }
 
   async *#loop(): AsyncGenerator<TurnEventBody, TurnEnd> {
-    const { agent: { model, maxSteps = 50 } } = this.#request;
-    const { context, meter } = this.#opened;
+    const { agent: { model, maxSteps = 50 }, context, meter } = this.#opened;
     for (let step = this.#steps + 1; step <= maxSteps; step++) {
       this.#halt.signal.throwIfAborted();
       if (!(yield* this.#compactor.admit())) {
@@ -347,7 +347,7 @@ export class Turn {
 
   /** Asks the model. A provider that finds the request too long gets one forced compaction and one retry. */
   async *#ask(step: number): AsyncGenerator<TurnEventBody, Answer> {
-    const { model } = this.#request.agent;
+    const { model } = this.#opened.agent;
     const { signal } = this.#halt;
     for (let isFirst = true;; isFirst = false) {
       let isSilent = true;
@@ -367,7 +367,7 @@ export class Turn {
   /** A provider that names a smaller window than its model claims is believed, for the rest of the session. */
   #learnWindow(window: unknown): void {
     if (typeof window !== "number" || !(window > 0 && window < this.#budget.window)) return;
-    const { agent } = this.#request;
+    const { agent } = this.#opened;
     try {
       this.#budget = budgetOf(agent, { model: agent.model.id, window });
       this.#compactor.use(this.#budget);
@@ -377,14 +377,14 @@ export class Turn {
   }
 
   #modelRequest(): ModelRequest {
-    const { agent } = this.#request;
-    const { context } = this.#opened;
+    const { agent, asked, context } = this.#opened;
     const budget = this.#budget;
     return {
       system: agent.system ?? "",
       messages: context.messages(this.#prefix),
       tools: schemasOf(agent),
-      maxOutput: budget.maxOutput,
+      maxOutput: Math.min(budget.maxOutput, asked.settings?.maxOutput ?? budget.maxOutput),
+      ...settingsFor(asked, this.#steps === 0),
     };
   }
 
@@ -392,7 +392,7 @@ export class Turn {
   #requestBefore(cut: number): Omit<ModelRequest, "maxOutput"> {
     const { context } = this.#opened;
     const [at] = context.positionsOf([cut]);
-    const { maxOutput: _, ...request } = this.#modelRequest();
+    const { maxOutput: _, settings: __, ...request } = this.#modelRequest();
     return { ...request, messages: context.messages(this.#prefix, at) };
   }
 
@@ -401,8 +401,8 @@ export class Turn {
     step: number,
     { calls, reason }: { readonly calls: readonly Call[]; readonly reason: FinishReason },
   ): AsyncGenerator<TurnEventBody, void> {
-    const { agent, tenant = "local", user, session } = this.#request;
-    const { context, meter, clock } = this.#opened;
+    const { tenant = "local", user, session } = this.#request;
+    const { agent, context, meter, clock } = this.#opened;
     const progress = runCalls(calls, {
       agent,
       reason,
@@ -458,7 +458,7 @@ export class Turn {
   }
 
   #flush(end: { readonly release?: true; readonly suspend?: true } = {}): Promise<void> {
-    const meter = storeMeter(this.#request.agent, { meter: this.#opened.meter, budget: this.#budget });
+    const meter = storeMeter(this.#opened.agent, { meter: this.#opened.meter, budget: this.#budget });
     this.#journal.change({ meter, ...end });
     return this.#journal.flush();
   }

@@ -6,6 +6,7 @@
  * copy, so that the bytes kept of a message stay the same wherever it stands.
  */
 import type { Message } from "../core/message.ts";
+import { isForced } from "../core/settings.ts";
 import type { ModelRequest, ToolSchema } from "../ports.ts";
 import {
   assistantBlocks,
@@ -17,6 +18,7 @@ import {
 } from "./_blocks_anthropic.ts";
 import { COMMA, concat, encodeItems, encodeText } from "./_bytes.ts";
 import type { AssistantPart } from "./_parts.ts";
+import { messagesSettings } from "./_settings.ts";
 import { NO_TEXT } from "./_texts.ts";
 
 /** What the body holds beside the request. */
@@ -92,6 +94,10 @@ export function encodeMessagesBody(request: ModelRequest, options: MessagesBodyO
     ...(thinking === undefined ? {} : { thinking }),
     ...toolsOf(request.tools, options),
     ...systemOf(request, options.cache),
+    ...messagesSettings(request.settings ?? {}, {
+      isThinking: thinking !== undefined || options.isBound,
+      hasTools: request.tools.length + options.providerTools.length > 0,
+    }),
   });
   const pieces = [encodeText(`${head.slice(0, -1)},"messages":[`)];
   const marked = options.cache ? lastUserGroups(groups) : [];
@@ -167,7 +173,7 @@ function groupMessages(messages: readonly Encoded[]): readonly Group[] {
  * without. Models that bind thinking to its prefix are asked to leave out what a compaction has cut loose.
  */
 function thinkingOf(
-  { maxOutput }: ModelRequest,
+  { maxOutput, settings }: ModelRequest,
   { groups, hasThinking, isBound, thinking }: MessagesBodyOptions & {
     readonly groups: readonly Group[];
     readonly hasThinking: boolean;
@@ -178,6 +184,8 @@ function thinkingOf(
     if (thinking === undefined && !hasThinking) return undefined;
     return { type: "adaptive", block_binding: { prefix_mismatch_behavior: "drop_block" } };
   }
+  // The service takes a forced call without thinking only.
+  if (isForced(settings?.toolChoice)) return undefined;
   if (thinking === undefined || thinking === "adaptive") return thinking && { type: thinking };
   const budget = thinking < maxOutput ? thinking : Math.floor(maxOutput / 2);
   if (budget < MIN_THINKING_TOKENS || !isThought(groups)) return undefined;

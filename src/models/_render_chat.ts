@@ -15,6 +15,7 @@ import type {
 import type { ModelRequest } from "../ports.ts";
 import { encodeItems, GrowingList } from "./_bytes.ts";
 import { describeFile, fileUrl, isRemote } from "./_files.ts";
+import { chatSettings } from "./_settings.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
 /** What the body holds beside the request. */
@@ -36,7 +37,7 @@ export class ChatEncoder {
   }
 
   /** The bytes of a streaming request. */
-  encode({ maxOutput, messages, system, tools }: ModelRequest): Uint8Array<ArrayBuffer> {
+  encode({ maxOutput, messages, settings, system, tools }: ModelRequest): Uint8Array<ArrayBuffer> {
     const { limitName, model } = this.#options;
     const head = JSON.stringify({
       model,
@@ -44,6 +45,7 @@ export class ChatEncoder {
       stream_options: { include_usage: true },
       [limitName]: maxOutput,
       ...(tools.length === 0 ? {} : { tools: tools.map(renderTool) }),
+      ...(settings === undefined ? {} : chatSettings(settings, tools.length > 0)),
     });
     const list = this.#list(messages[0]);
     list.show(messages);

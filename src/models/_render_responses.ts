@@ -10,6 +10,7 @@ import { encodeItems, joinBody } from "./_bytes.ts";
 import { CallIds } from "./_call_ids.ts";
 import { idsOf, messageItems } from "./_items_responses.ts";
 import type { Fields } from "./_json.ts";
+import { responsesSettings } from "./_settings.ts";
 import { NO_TEXT } from "./_texts.ts";
 
 /** The fewest tokens of an answer that the service takes. */
@@ -47,7 +48,10 @@ export class ResponsesEncoder {
 
   /** The bytes of a streaming request. */
   encode(request: ModelRequest): Uint8Array<ArrayBuffer> {
-    const { model, providerTools, reasoning } = this.#options;
+    const { model, providerTools } = this.#options;
+    const { settings = {} } = request;
+    const effort = settings.effort === undefined ? {} : { effort: settings.effort };
+    const reasoning = { ...this.#options.reasoning, ...effort };
     const tools = [...providerTools, ...request.tools.map(renderTool)];
     const head = {
       model,
@@ -56,7 +60,8 @@ export class ResponsesEncoder {
       store: false,
       ...(this.#asksForReasoning ? { include: ["reasoning.encrypted_content"] } : {}),
       max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, request.maxOutput),
-      ...(reasoning === undefined ? {} : { reasoning }),
+      ...(Object.keys(reasoning).length === 0 ? {} : { reasoning }),
+      ...responsesSettings(settings, tools.length > 0),
       ...(request.system === "" ? {} : { instructions: request.system }),
       ...(tools.length === 0 ? {} : { tools }),
     };

@@ -12,6 +12,7 @@ import { streamCut } from "./_errors.ts";
 import type { Fields } from "./_json.ts";
 import { PromptRenderer } from "./_prompt_sdk.ts";
 import { isRetried, retryDelay } from "./_retry.ts";
+import { sdkSettings } from "./_settings.ts";
 import { isUnsupported, sdkFailure } from "./_sdk_errors.ts";
 import { watched } from "./_wait.ts";
 import { type HostedModelOptions, readSettings } from "./hosted.ts";
@@ -98,6 +99,7 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
       prompt: prompts.render(request),
       maxOutputTokens: request.maxOutput,
       ...(tools.length === 0 ? {} : { tools }),
+      ...sdkSettings(request.settings ?? {}, tools.length > 0),
       ...(providerOptions === undefined ? {} : { providerOptions }),
       ...(headers === undefined ? {} : { headers }),
     };

@@ -4,6 +4,7 @@
  * @module
  */
 import type { AssistantMessage, Message, ToolOutput } from "../core/message.ts";
+import type { ModelSettings } from "../core/settings.ts";
 import type { Usage } from "../core/usage.ts";
 import type { FinishReason } from "./model.ts";
 
@@ -28,6 +29,10 @@ export interface UserEntry extends EntryBase {
   readonly message: Extract<Message, { role: "user" }>;
   /** Kept verbatim in every view until released. */
   readonly pinned?: boolean;
+  /** Instructions of the caller for the turn, after the agent's own. */
+  readonly instructions?: string;
+  /** How the model is to answer in the turn. */
+  readonly settings?: ModelSettings;
 }
 
 /** What the model said in one step, its calls included. */

@@ -4,6 +4,7 @@
  * @module
  */
 import type { AssistantMessage, Message } from "../core/message.ts";
+import type { ModelSettings } from "../core/settings.ts";
 import type { Usage } from "../core/usage.ts";
 import type { ToolSchema } from "./tool.ts";
 
@@ -20,6 +21,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolSchema[];
   /** The most tokens that the answer may take. */
   readonly maxOutput: number;
+  /** How the model is to answer. Default: as it does by itself. */
+  readonly settings?: ModelSettings;
 }
 
 /**
