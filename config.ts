@@ -18,6 +18,18 @@ function durationMs(text: string): number | null {
   return text === "off" ? null : Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? NaN);
 }
 
+/** Names of tenants and their keys: NAME=KEY, several with commas. Null for a list that is none. */
+function readKeys(text: string): Readonly<Record<string, readonly string[]>> | null {
+  const keys: Record<string, string[]> = {};
+  for (const part of text.split(/[\s,]+/).filter((part) => part !== "")) {
+    const [, name, key] =
+      part.match(/^([A-Za-z0-9][A-Za-z0-9._-]{0,63})=(sha256:[0-9a-f]{64}|(?!sha256:)\S{16,})$/) ?? [];
+    if (name === undefined || key === undefined) return null;
+    keys[name] = [...Object.hasOwn(keys, name) ? keys[name] ?? [] : [], key];
+  }
+  return Object.keys(keys).length === 0 ? null : keys;
+}
+
 /** A model of a service. */
 const HOSTED = "(?:openai|responses|anthropic):[^\\s,]+";
 
@@ -51,6 +63,16 @@ const VARIABLES = {
     z.string().regex(/^(off|[1-9]\d{0,5}[mhd])$/).transform(durationMs).default(null),
     "off, or how long an unused session is kept: 90m, 12h or 30d",
   ],
+  SELVAGE_API_KEYS: [
+    z.string().transform((text, context) => {
+      const keys = readKeys(text);
+      if (keys === null) context.addIssue("no keys");
+      return keys ?? {};
+    }).optional(),
+    "NAME=KEY with a comma between several, a key of at least 16 characters or its sha256: hash " +
+    "(`deno task key NAME` makes one)",
+  ],
+  DENO_DEPLOYMENT_ID: [z.string().optional(), "what Deno Deploy sets"],
   DENO_SERVE_ADDRESS: [
     // Anything else would make Deno listen on 0.0.0.0:8000 without a word.
     z.string().regex(/^tcp:(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\]):\d{1,5}$/)

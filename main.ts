@@ -6,7 +6,7 @@
 import { type Config, parseConfig, providerOf } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
-import { createApp, Drain, openAccess } from "./src/http/mod.ts";
+import { apiKeys, createApp, Drain, openAccess } from "./src/http/mod.ts";
 import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
 import type { Model, Store } from "./src/ports.ts";
 import { systemClock } from "./src/loop/clock.ts";
@@ -112,6 +112,13 @@ try {
   stopStart(`Cannot start: ${error instanceof Error ? error.message : error}`);
 }
 
+const { SELVAGE_API_KEYS: keys } = config;
+if (keys === undefined && config.DENO_DEPLOYMENT_ID !== undefined) {
+  stopStart(
+    "Cannot start: found Deno Deploy, which everybody can reach, and no authentication, wanted SELVAGE_API_KEYS",
+  );
+}
+
 const drain = new Drain();
 const app = createApp({
   agents: {
@@ -131,7 +138,7 @@ const app = createApp({
     },
   },
   store,
-  auth: openAccess(),
+  auth: keys === undefined ? openAccess() : apiKeys(keys),
   drain,
 });
 
@@ -159,10 +166,10 @@ for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, 
 export default {
   fetch: app.fetch,
   onListen({ hostname, port }: { readonly hostname: string; readonly port: number }): void {
-    if (!isLoopback(hostname)) {
+    if (keys === undefined && !isLoopback(hostname)) {
       stopStart(
         `Cannot start: found the address ${hostname}:${port}, which other machines can reach, and no ` +
-          "authentication, wanted a loopback address such as 127.0.0.1",
+          "authentication, wanted a loopback address such as 127.0.0.1, or SELVAGE_API_KEYS",
       );
     }
     isListening = true;

@@ -46,7 +46,23 @@ export { kvStore, type KvStoreOptions } from "./store/kv.ts";
 export { memoryStore, type MemoryStoreOptions } from "./store/memory.ts";
 export { deleteUnused } from "./store/retention.ts";
 export { workspaceTools } from "./tools/workspace.ts";
-export { type App, type Auth, createApp, Drain, openAccess, type Principal } from "./http/mod.ts";
+export {
+  anyOf,
+  apiKeys,
+  type App,
+  type Auth,
+  type AuthContext,
+  createApp,
+  Drain,
+  hashKey,
+  jwt,
+  type JwtOptions,
+  openAccess,
+  type OpenAccessOptions,
+  type Principal,
+  trustedHeader,
+  type TrustedHeaderOptions,
+} from "./http/mod.ts";
 export type { AppOptions } from "./http/options.ts";
 export type {
   AssistantEntry,

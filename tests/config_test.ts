@@ -1,4 +1,4 @@
-import { equal, throws } from "node:assert/strict";
+import { deepEqual, equal, throws } from "node:assert/strict";
 import { parseConfig } from "../config.ts";
 import { SelvageError } from "../src/core/errors.ts";
 
@@ -45,7 +45,7 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   ],
   [{ DENO_SERVE_ADDRESS: "tcp:127.0.0.1:99999" }, /wanted tcp:IP:PORT/],
   [{ SELVAGE_WINDOWS: "1" }, /unknown variable SELVAGE_WINDOWS/],
-  [{ SELVAGE_API_KEYS: "a=b" }, /unknown variable SELVAGE_API_KEYS/],
+  [{ SELVAGE_API_KEY: "a=b" }, /unknown variable SELVAGE_API_KEY,/],
 ];
 for (const [env, message] of BAD) {
   Deno.test(`parseConfig() refuses ${JSON.stringify(env)}`, () => {
@@ -92,4 +92,32 @@ Deno.test("parseConfig() takes a summarizer of its own, and wants its key", () =
   equal(parseConfig({ SELVAGE_SUMMARIZER: "same" }).SELVAGE_SUMMARIZER, "same");
   throws(() => parseConfig({ SELVAGE_SUMMARIZER: "openai:small" }), { message: /OPENAI_API_KEY is not set/ });
   throws(() => parseConfig({ SELVAGE_SUMMARIZER: "small" }), { message: /SELVAGE_SUMMARIZER is "small"/ });
+});
+
+Deno.test("parseConfig() takes keys by tenant, several a name, and shows none of those that do not fit", () => {
+  equal(parseConfig({}).SELVAGE_API_KEYS, undefined);
+  const hash = `sha256:${"0a".repeat(32)}`;
+  deepEqual(
+    parseConfig({ SELVAGE_API_KEYS: `acme=first-key-of-acme==,beta=${hash}, acme=second-key-of-acme` })
+      .SELVAGE_API_KEYS,
+    { acme: ["first-key-of-acme==", "second-key-of-acme"], beta: [hash] },
+  );
+  for (
+    const bad of [
+      "secret-key-of-acme",
+      "acme=short",
+      "acme=sha256:00",
+      "=secret-key-of-acme",
+      "a b=secret-key-of-acme",
+      ",",
+    ]
+  ) {
+    throws(
+      () => parseConfig({ SELVAGE_API_KEYS: bad }),
+      (error: Error) =>
+        /SELVAGE_API_KEYS is a value that does not fit/.test(error.message) &&
+        !error.message.includes("secret"),
+      bad,
+    );
+  }
 });

@@ -4,14 +4,13 @@
  * @module
  */
 import { Hono } from "hono";
-import { SelvageError } from "../core/errors.ts";
 import type { Agent } from "../loop/agent.ts";
 import { budgetOf } from "../loop/measures.ts";
-import { openAccess } from "./auth.ts";
-import type { AppEnv } from "./env.ts";
+import { authenticate, openAccess } from "./auth.ts";
+import { type AppEnv, peerOf } from "./env.ts";
 import { TurnHost } from "./host.ts";
 import type { AppOptions } from "./options.ts";
-import { problemOf, problemResponse } from "./problem.ts";
+import { problemOf, refuseWith } from "./problem.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
@@ -48,23 +47,22 @@ export function createApp(options: AppOptions): App {
   const auth = options.auth ?? openAccess();
   const app = new Hono<AppEnv>();
 
-  app.onError((error) => {
-    const problem = problemOf(error);
-    return problemResponse(problem, problem.code === "shutting_down" ? { "retry-after": "1" } : {});
-  });
+  app.onError((error, c) => refuseWith(c, problemOf(error)));
   app.notFound((c) =>
-    problemResponse({ code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
+    refuseWith(c, { code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
   );
+
+  // How a protocol tells errors stands here, above authentication: `app.use("/v1/chat/*", speak(...))`.
+
+  // What anybody may ask for stands here.
   app.get("/healthz", async (c) => {
     await options.store.claim({ tenant: "" }, "health");
     return c.json({ status: "ok" });
   });
-  app.use("/v1/*", async (c, next) => {
-    const principal = await auth(c.req.raw);
-    if (principal === null) {
-      throw new SelvageError("unauthorized", "Cannot serve the request: it does not show who it comes from");
-    }
-    c.set("principal", principal);
+
+  // From here on nothing is served, not even found, for somebody who is nobody.
+  app.use(async (c, next) => {
+    c.set("principal", await authenticate(auth, { request: c.req.raw, context: { peer: peerOf(c) } }));
     await next();
   });
   const host = new TurnHost(options);

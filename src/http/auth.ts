@@ -13,8 +13,17 @@ export interface Principal {
   readonly user?: string;
 }
 
+/** What is known of a request beside itself. */
+export interface AuthContext {
+  /** Address of the machine at the other end of the connection; null where the server does not tell. */
+  readonly peer: string | null;
+}
+
 /** Finds the principal of a request; null means that it has not shown who it is. */
-export type Auth = (request: Request) => Principal | null | Promise<Principal | null>;
+export type Auth = (
+  request: Request,
+  context: AuthContext,
+) => Principal | null | Promise<Principal | null>;
 
 /** Headers by which a proxy shows itself. */
 const PROXY_HEADERS = [
@@ -27,59 +36,69 @@ const PROXY_HEADERS = [
   "cf-connecting-ip",
 ];
 
-/** Whether a host name means this machine. */
+/** Characters of the names of a tenant and a user: they become parts of keys in stores. */
+const MAX_NAME = 256;
+
+/** Whether a host name or an address means this machine. */
 export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "::1" || hostname === "[::1]" ||
-    /^127(\.\d{1,3}){3}$/.test(hostname);
+  const plain = hostname.replace(/^::ffff:/i, "");
+  return plain === "localhost" || plain === "::1" || plain === "[::1]" || /^127(\.\d{1,3}){3}$/.test(plain);
+}
+
+/** Settings of {@link openAccess}. */
+export interface OpenAccessOptions {
+  /** Origins of other sites whose pages may call, for example `https://app.example`. Default none. */
+  readonly origins?: readonly string[];
 }
 
 /**
- * Lets every request in, on this machine only: a request that came over a proxy or was meant for another host
- * (as after DNS rebinding) is refused with `open_access_refused`.
+ * Lets every request in, on this machine only: one from another machine, one that came over a proxy, one that was
+ * meant for another host (as after DNS rebinding) and one from a page of another site is refused with
+ * `open_access_refused`.
  *
+ * @param options Pages of other sites that may call.
  * @returns An auth for `createApp()`.
  *
  * @example
  * ```ts
  * import { openAccess } from "@selvage/selvage/http";
  *
- * console.log(openAccess()(new Request("http://localhost:8000/v1/turns"))); // { tenant: "local" }
+ * const request = new Request("http://localhost:8000/v1/turns");
+ * console.log(await openAccess()(request, { peer: "127.0.0.1" })); // { tenant: "local" }
  * ```
  */
-export function openAccess(): (request: Request) => Principal {
-  return (request) => {
+export function openAccess({ origins = [] }: OpenAccessOptions = {}): Auth {
+  return (request, { peer }) => {
     const { headers } = request;
+    if (peer !== null && !isLoopback(peer)) {
+      throw refused(`the address ${peer}`, "a request from this machine");
+    }
     const proxied = PROXY_HEADERS.find((name) => headers.has(name));
     if (proxied !== undefined) {
-      throw new SelvageError(
-        "open_access_refused",
-        `Cannot serve the request without authentication: found the header ${proxied}, wanted a direct request ` +
-          "from this machine",
-      );
+      throw refused(`the header ${proxied}`, "a direct request from this machine");
     }
     const host = (headers.get("host") ?? new URL(request.url).host).toLowerCase();
     if (!isLoopback(host.replace(/:\d+$/, ""))) {
-      throw new SelvageError(
-        "open_access_refused",
-        `Cannot serve the request without authentication: found the host ${
-          JSON.stringify(host.slice(0, 100))
-        }, ` +
-          "wanted localhost or 127.0.0.1",
-      );
+      throw refused(`the host ${quoted(host)}`, "localhost or 127.0.0.1");
     }
     // A page of another site can make a browser send requests here; it cannot make it hide where it comes from.
     const origin = headers.get("origin");
-    if (origin !== null && !isLoopback(hostnameOf(origin))) {
-      throw new SelvageError(
-        "open_access_refused",
-        `Cannot serve the request without authentication: found the origin ${
-          JSON.stringify(origin.slice(0, 100))
-        }, ` +
-          "wanted a page of this machine",
-      );
+    if (origin !== null && !origins.includes(origin) && !isLoopback(hostnameOf(origin))) {
+      throw refused(`the origin ${quoted(origin)}`, "a page of this machine");
     }
     return { tenant: "local" };
   };
+}
+
+function refused(found: string, wanted: string): SelvageError {
+  return new SelvageError(
+    "open_access_refused",
+    `Cannot serve the request without authentication: found ${found}, wanted ${wanted}`,
+  );
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
 }
 
 function hostnameOf(origin: string): string {
@@ -88,4 +107,55 @@ function hostnameOf(origin: string): string {
   } catch {
     return "";
   }
+}
+
+/**
+ * Asks one auth after the other; the first that knows who it is decides.
+ *
+ * @param auths Auths, in the order in which they are asked.
+ * @returns An auth for `createApp()`.
+ *
+ * @example
+ * ```ts
+ * import { anyOf, apiKeys, trustedHeader } from "@selvage/selvage/http";
+ *
+ * const auth = anyOf(apiKeys({ acme: "a-long-random-key-of-acme" }), trustedHeader("x-user", ["10.0.0.0/8"]));
+ * const request = new Request("http://selvage.example/", { headers: { "x-user": "ada" } });
+ * console.log(await auth(request, { peer: "10.0.0.7" })); // { tenant: "default", user: "ada" }
+ * ```
+ */
+export function anyOf(...auths: readonly Auth[]): Auth {
+  return async (request, context) => {
+    for (const auth of auths) {
+      const principal = await auth(request, context);
+      if (principal !== null) return principal;
+    }
+    return null;
+  };
+}
+
+/**
+ * Finds out who a request comes from, by an auth that somebody else may have written.
+ *
+ * @param auth What decides.
+ * @param request The request.
+ * @param context What is known beside it.
+ * @throws SelvageError `unauthorized` where it does not show who it comes from, or by a name that is none.
+ */
+export async function authenticate(
+  auth: Auth,
+  { request, context }: { readonly request: Request; readonly context: AuthContext },
+): Promise<Principal> {
+  const principal = await auth(request, context);
+  if (
+    principal !== null && isName(principal.tenant) && (principal.user === undefined || isName(principal.user))
+  ) {
+    const { tenant, user } = principal;
+    return { tenant, ...(user === undefined ? {} : { user }) };
+  }
+  throw new SelvageError("unauthorized", "Cannot serve the request: it does not show who it comes from");
+}
+
+function isName(text: unknown): boolean {
+  return typeof text === "string" && text !== "" && text.length <= MAX_NAME;
 }

@@ -7,7 +7,6 @@ import type { MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
 import { isObject } from "../formats/format.ts";
-import { problemResponse } from "./problem.ts";
 
 /** What is wrong with a body, named this many times at the most. */
 const MAX_ISSUES = 20;
@@ -62,11 +61,11 @@ export function limitBody(maxSize: number): MiddlewareHandler {
     const encoding = request.headers.get("content-encoding")?.trim() ?? "";
     if (encoding !== "" && encoding.toLowerCase() !== "identity") {
       const found = JSON.stringify(encoding.slice(0, 40));
-      return problemResponse({
-        code: "unsupported_encoding",
-        detail: `Cannot read the body: found the content-encoding ${found}, wanted JSON as it is`,
-        fields: { field: "content-encoding" },
-      }, { "accept-encoding": "identity" });
+      throw new SelvageError(
+        "unsupported_encoding",
+        `Cannot read the body: found the content-encoding ${found}, wanted JSON as it is`,
+        { fields: { field: "content-encoding" } },
+      );
     }
     const { body } = request;
     const length = request.headers.get("content-length");

@@ -3,9 +3,22 @@
  *
  * @module
  */
+import type { Context } from "hono";
 import type { Principal } from "./auth.ts";
+import type { Refuse } from "./problem.ts";
 
 /** Types of the Hono environment. */
 export interface AppEnv {
-  Variables: { principal: Principal };
+  /** What `Deno.serve` tells of a connection: the second argument of `app.fetch`. */
+  Bindings: { remoteAddr?: { hostname?: string } };
+  Variables: {
+    principal: Principal;
+    /** How the protocol of the route says that something went wrong; problem documents where it is not set. */
+    refuse?: Refuse;
+  };
+}
+
+/** Address of the machine at the other end of the connection; null where the server does not tell. */
+export function peerOf({ env }: Context<AppEnv>): string | null {
+  return (env as Partial<AppEnv["Bindings"]> | undefined)?.remoteAddr?.hostname ?? null;
 }

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import type { Context } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { SelvageError } from "../core/errors.ts";
+import type { AppEnv } from "./env.ts";
 
 /** HTTP status of each error code. A code that is not here is a fault of the service. */
 export const STATUS: Readonly<Record<string, number>> = {
@@ -24,6 +25,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   summary_blank: 400,
   unauthorized: 401,
   open_access_refused: 403,
+  auth_unavailable: 503,
   session_not_found: 404,
   entry_not_found: 404,
   turn_not_found: 404,
@@ -58,6 +60,14 @@ export const STATUS: Readonly<Record<string, number>> = {
   model_stalled: 504,
 };
 
+/** Headers that go with some codes. */
+const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  unauthorized: { "www-authenticate": "Bearer" },
+  auth_unavailable: { "retry-after": "5" },
+  shutting_down: { "retry-after": "1" },
+  unsupported_encoding: { "accept-encoding": "identity" },
+};
+
 /** What a problem document says. */
 export interface Problem {
   readonly code: string;
@@ -83,7 +93,7 @@ const PUBLIC_FIELDS = [
 const MAX_DETAIL = 900;
 
 /** The status of a problem. One that names a field of the request is the caller's, whoever else has that code. */
-function statusOf({ code, fields }: Problem): number {
+export function statusOf({ code, fields }: Problem): number {
   const status = STATUS[code] ?? 500;
   return status >= 500 && typeof fields?.["field"] === "string" ? 400 : status;
 }
@@ -109,6 +119,25 @@ export function problemResponse(problem: Problem, headers: Readonly<Record<strin
     status,
     headers: { "content-type": "application/problem+json", "cache-control": "no-store", ...headers },
   });
+}
+
+/** Makes a response that says what went wrong, in the form of some protocol. */
+export type Refuse = (problem: Problem, headers: Readonly<Record<string, string>>) => Response;
+
+/**
+ * Has every error on the routes below it told in the form of their protocol, the lack of authentication too: it is
+ * mounted before that.
+ */
+export function speak(refuse: Refuse): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    c.set("refuse", refuse);
+    await next();
+  };
+}
+
+/** The response to a problem, in the form of the route's protocol. */
+export function refuseWith(c: Context<AppEnv>, problem: Problem): Response {
+  return (c.get("refuse") ?? problemResponse)(problem, HEADERS[problem.code] ?? {});
 }
 
 /** Refuses every method that a route does not take; `allow` lists those that it takes. */

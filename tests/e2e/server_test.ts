@@ -128,6 +128,34 @@ Deno.test("a client that goes away cancels its turn on the server", async () => 
   assertPaired(await readLog(server.url, "s"));
 });
 
+Deno.test("a server with a key that `deno task key` made listens for others, and lets in who has it", async () => {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "--quiet", "key", "acme"],
+    env: { NO_COLOR: "1" },
+  }).output();
+  const made = new TextDecoder().decode(stdout);
+  const key = made.match(/^(slv_[\w-]{43})$/m)?.[1] ?? "";
+  const line = made.match(/^SELVAGE_API_KEYS=(acme=sha256:[0-9a-f]{64})$/m)?.[1] ?? "";
+  ok(key !== "" && line !== "", made);
+  await using server = await startServer({ SELVAGE_KV: ":memory:", SELVAGE_API_KEYS: line }, {
+    args: ["--host", "0.0.0.0", "--port", "0"],
+  });
+  const url = server.url.replace("0.0.0.0", "127.0.0.1");
+  const status = async (headers: Record<string, string>): Promise<number> => {
+    const response = await fetch(`${url}/v1/sessions`, { headers });
+    await response.body?.cancel();
+    return response.status;
+  };
+  equal(await status({}), 401);
+  equal(await status({ authorization: `Bearer ${line}` }), 401);
+  equal(await status({ authorization: `Bearer ${key}` }), 200);
+  equal(await status({ "x-api-key": key, "x-forwarded-for": "203.0.113.7" }), 200, "over a proxy");
+  const health = await fetch(`${url}/healthz`);
+  equal(health.status, 200);
+  await health.body?.cancel();
+  ok(!server.log.join("\n").includes(key));
+});
+
 const REFUSED: readonly (readonly [string, Record<string, string>, RegExp])[] = [
   ["a bad number", { SELVAGE_WINDOW: "lots" }, /SELVAGE_WINDOW is "lots", wanted a whole number/],
   [
@@ -141,6 +169,12 @@ const REFUSED: readonly (readonly [string, Record<string, string>, RegExp])[] = 
     /^Cannot start: |\nCannot start: /,
   ],
   ["an unknown variable", { SELVAGE_WINDWO: "1" }, /unknown variable SELVAGE_WINDWO/],
+  [
+    "a key that is too short",
+    { SELVAGE_API_KEYS: "acme=secret" },
+    /^(?!.*=secret)[^]*SELVAGE_API_KEYS is a value that does not fit, wanted NAME=KEY/,
+  ],
+  ["Deno Deploy and no keys", { DENO_DEPLOYMENT_ID: "x" }, /found Deno Deploy, which everybody can reach/],
   ["an address that others can reach", { DENO_SERVE_ADDRESS: "tcp:0.0.0.0:0" }, /wanted a loopback address/],
 ];
 for (const [name, env, message] of REFUSED) {

@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, match, throws } from "node:assert/strict";
 import { createApp, openAccess } from "../../src/http/mod.ts";
 import { isLoopback } from "../../src/http/auth.ts";
 import { scripted } from "../../src/models/scripted.ts";
@@ -30,12 +30,32 @@ for (
     origin: "http://localhost:3000",
   }]
 ) {
-  Deno.test(`openAccess() lets in a request with ${JSON.stringify(headers)}`, () => {
-    deepEqual(openAccess()(new Request("http://127.0.0.1:8000/", { headers: new Headers(headers) })), {
-      tenant: "local",
-    });
+  Deno.test(`openAccess() lets in a request with ${JSON.stringify(headers)}`, async () => {
+    const request = new Request("http://127.0.0.1:8000/", { headers: new Headers(headers) });
+    for (const peer of [null, "127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
+      deepEqual(await openAccess()(request, { peer }), { tenant: "local" });
+    }
   });
 }
+
+Deno.test("openAccess() refuses a request from another machine, as the server tells where it comes from", async () => {
+  const app = createApp({ agents: { default: { model } }, store: memoryStore() });
+  const request = () => new Request("http://127.0.0.1:8000/v1/sessions", { headers: { host: "localhost" } });
+  for (const hostname of ["10.0.0.2", "192.168.1.7", "fe80::1", "::ffff:10.0.0.2"]) {
+    const response = await app.fetch(request(), { remoteAddr: { hostname, port: 1, transport: "tcp" } });
+    equal(response.status, 403, hostname);
+    match((await response.json()).detail, /wanted a request from this machine/);
+  }
+  equal((await app.fetch(request(), { remoteAddr: { hostname: "127.0.0.1" } })).status, 200);
+});
+
+Deno.test("openAccess() lets pages of the origins call that it is given, and of no other", async () => {
+  const auth = openAccess({ origins: ["https://app.example"] });
+  const from = (origin: string) =>
+    auth(new Request("http://127.0.0.1/", { headers: { origin } }), { peer: null });
+  deepEqual(await from("https://app.example"), { tenant: "local" });
+  throws(() => from("http://app.example"), { code: "open_access_refused" });
+});
 
 Deno.test("isLoopback() knows this machine from others", () => {
   for (const name of ["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"]) {
@@ -62,5 +82,21 @@ Deno.test("createApp() keeps the sessions of tenants and users apart", async () 
     }
     equal((await app.request("/v1/sessions/s", { method: "DELETE", ...as(other) })).status, 404);
   }
-  equal((await app.request("/v1/sessions/s")).status, 401);
+  const nobody = await app.request("/v1/sessions/s");
+  equal(nobody.status, 401);
+  equal(nobody.headers.get("www-authenticate"), "Bearer");
+});
+
+Deno.test("createApp() takes no principal without a name, or with one that no store could hold", async () => {
+  for (
+    const principal of [
+      { tenant: "" },
+      { tenant: "a".repeat(257) },
+      { tenant: "acme", user: "" },
+      { tenant: "acme", user: "u".repeat(257) },
+    ]
+  ) {
+    const app = createApp({ agents: { default: { model } }, store: memoryStore(), auth: () => principal });
+    equal((await app.request("/v1/sessions")).status, 401, JSON.stringify(principal).slice(0, 40));
+  }
 });

@@ -1,0 +1,122 @@
+/**
+ * Authentication by signed tokens of an identity provider.
+ *
+ * @module
+ */
+import type { JWTPayload, JWTVerifyGetKey } from "jose";
+import { SelvageError } from "../core/errors.ts";
+import type { Clock } from "../ports.ts";
+import type { Auth } from "./auth.ts";
+
+/** Settings of {@link jwt}. */
+export interface JwtOptions {
+  /** URL of the provider's JSON Web Key Set, or the set itself. */
+  readonly jwks: string | URL | { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+  /** Who must have issued a token. */
+  readonly issuer: string | readonly string[];
+  /** Whom a token must be meant for. */
+  readonly audience: string | readonly string[];
+  /** Signatures that are taken. Default RS256, PS256, ES256 and EdDSA; those with a shared secret never are. */
+  readonly algorithms?: readonly string[];
+  /** Seconds by which clocks may differ. Default 30. */
+  readonly clockTolerance?: number;
+  /** The claim that names the tenant, for example `org_id`. Default `iss`: each issuer is a tenant. */
+  readonly tenantClaim?: string;
+  /** The claim that names the user. Default `sub`. */
+  readonly userClaim?: string;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+const ASYMMETRIC = /^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519|ML-DSA-(?:44|65|87))$/;
+
+/** Milliseconds for which a set of keys is used without asking for it again, and within which it must come. */
+const KEYS_FRESH_MS = 600_000;
+const KEYS_TIMEOUT_MS = 5_000;
+
+/** An answer that is of no use is not read, and holds no connection. */
+async function fetchKeys(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.status !== 200) await response.body?.cancel();
+  return response;
+}
+
+/**
+ * Lets in whoever shows a JSON Web Token (`Authorization: Bearer TOKEN`) that is signed by a key of the set, of the
+ * right issuer and audience, with an expiry. Keys that come from a URL are held for ten minutes, and asked for again,
+ * at most every thirty seconds, when a token names one that is not among them, as after a rotation.
+ *
+ * @param options Keys, issuer, audience, and which claims name tenant and user.
+ * @returns An auth for `createApp()`. It throws `auth_unavailable` where the keys cannot be had.
+ * @throws TypeError for an algorithm that is not asymmetric.
+ *
+ * @example
+ * ```ts
+ * import { jwt } from "@selvage/selvage/http";
+ *
+ * const auth = jwt({
+ *   jwks: "https://login.example/.well-known/jwks.json",
+ *   issuer: "https://login.example/",
+ *   audience: "selvage",
+ *   tenantClaim: "org_id",
+ * });
+ * console.log(await auth(new Request("http://selvage.example/"), { peer: null })); // null
+ * ```
+ */
+export function jwt(options: JwtOptions): Auth {
+  const { jwks, issuer, audience, clockTolerance = 30, tenantClaim = "iss", userClaim = "sub", clock } =
+    options;
+  const algorithms = [...options.algorithms ?? ["RS256", "PS256", "ES256", "EdDSA"]];
+  const unfit = algorithms.find((name) => !ASYMMETRIC.test(name));
+  if (unfit !== undefined || algorithms.length === 0) {
+    throw new TypeError(
+      `Cannot check tokens: found the algorithm ${unfit ?? "none"}, wanted an asymmetric one`,
+    );
+  }
+  const url = typeof jwks === "string" || jwks instanceof URL ? new URL(jwks) : null;
+  let loaded: Promise<(token: string) => Promise<JWTPayload | null>> | null = null;
+
+  async function load(): Promise<(token: string) => Promise<JWTPayload | null>> {
+    const { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, jwtVerify } = await import("jose");
+    const keys: JWTVerifyGetKey = url === null
+      ? createLocalJWKSet(structuredClone(jwks) as Parameters<typeof createLocalJWKSet>[0])
+      : createRemoteJWKSet(url, {
+        cacheMaxAge: KEYS_FRESH_MS,
+        timeoutDuration: KEYS_TIMEOUT_MS,
+        [customFetch]: fetchKeys,
+      });
+    return async (token) => {
+      try {
+        const { payload } = await jwtVerify(token, keys, {
+          issuer: [issuer].flat(),
+          audience: [audience].flat(),
+          algorithms,
+          clockTolerance,
+          requiredClaims: ["exp"],
+          ...(clock === undefined ? {} : { currentDate: new Date(clock.now()) }),
+        });
+        return payload;
+      } catch (error) {
+        // What is wrong with a token is the affair of whoever sent it; keys that cannot be had are not.
+        const isOurs = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout ||
+          error instanceof errors.JWKSInvalid || error.constructor === errors.JOSEError;
+        if (!isOurs) return null;
+        throw new SelvageError(
+          "auth_unavailable",
+          "Cannot check the token: the keys of the identity provider cannot be had at the moment",
+          { cause: error },
+        );
+      }
+    };
+  }
+
+  return async ({ headers }) => {
+    const token = headers.get("authorization")?.match(/^bearer +(\S+)$/i)?.[1];
+    // What has no two dots is no such token: an API key, for another auth.
+    if (token === undefined || token.split(".").length !== 3) return null;
+    const payload = await (await (loaded ??= load()))(token);
+    const tenant = payload?.[tenantClaim];
+    const user = payload?.[userClaim];
+    return typeof tenant === "string" && typeof user === "string" ? { tenant, user } : null;
+  };
+}
