@@ -68,6 +68,7 @@ export type {
   AssistantEntry,
   Branch,
   CallStatus,
+  Claim,
   Clock,
   Commit,
   Dialect,

@@ -10,6 +10,7 @@ export type { AssistantEntry, CallStatus, Entry, EntryBase, ResultEntry, UserEnt
 export type { Dialect, FinishReason, Model, ModelEvent, ModelRequest } from "./ports/model.ts";
 export type {
   Branch,
+  Claim,
   Commit,
   Fork,
   Lease,

@@ -162,6 +162,16 @@ export interface SessionPage {
   readonly next: string | null;
 }
 
+/** A value that is to be kept under a name. */
+export interface Claim {
+  /** Anything that is JSON. */
+  readonly value: unknown;
+  /** Milliseconds for which it is kept. */
+  readonly ttlMs: number;
+  /** A value that it may take the place of. */
+  readonly over?: unknown;
+}
+
 /**
  * Where sessions live. Leases, commits and claims throw `SelvageError`s with the codes named here; whatever is not
  * stored whole is not stored at all.
@@ -210,14 +220,11 @@ export interface Store {
   delete(key: SessionKey, options?: { readonly unusedSince?: number }): Promise<boolean>;
   /**
    * Stores a small value under a name for `ttlMs`, unless there is one; gives the value that is there. Without a
-   * value it only looks; undefined where there is none. `turn/<id>` of each turn is claimed with its lease:
-   * `{ session, agent }`.
+   * value it only looks; undefined where there is none. With `over` the value also takes the place of one that equals
+   * `over`, as JSON: what was read can be changed, unless somebody else was first. `turn/<id>` of each turn is claimed
+   * with its lease: `{ session, agent }`.
    */
-  claim(
-    owner: Owner,
-    name: string,
-    claim?: { readonly value: unknown; readonly ttlMs: number },
-  ): Promise<unknown>;
+  claim(owner: Owner, name: string, claim?: Claim): Promise<unknown>;
   /** Lets go of what the store holds open. */
   close(): void;
 }

@@ -53,6 +53,41 @@ export const claimCases: readonly ContractCase[] = cases((test) => {
     }
   });
 
+  test("puts a value over the one that it names, and over no other", async (store, clock) => {
+    const first = { n: 1, by: "a" };
+    await store.claim(ADA, "name", { value: first, ttlMs: 1_000 });
+    const found = await store.claim(ADA, "name");
+    const second = { n: 2, by: "b" };
+    assert.deepEqual(await store.claim(ADA, "name", { value: second, ttlMs: 2_000, over: found }), second);
+    assert.deepEqual(await store.claim(ADA, "name", { value: { n: 9 }, ttlMs: 9_000, over: found }), second);
+    assert.deepEqual(await store.claim(ADA, "name", { value: { n: 9 }, ttlMs: 9_000, over: {} }), second);
+    await clock.advance(1_999);
+    assert.deepEqual(await store.claim(ADA, "name"), second);
+    await clock.advance(1);
+    // What has expired is over, whatever it was; where there is nothing, nothing is in the way.
+    assert.equal(await store.claim(ADA, "name"), undefined);
+    assert.equal(await store.claim(ADA, "name", { value: 3, ttlMs: 1_000, over: second }), 3);
+    // A time of nothing lets it go at once.
+    await store.claim(ADA, "name", { value: 3, ttlMs: 0, over: 3 });
+    assert.equal(await store.claim(ADA, "name"), undefined);
+  });
+
+  test("counts right for many that count at once", async (store) => {
+    await Promise.all(Array.from({ length: 20 }, async (_, by) => {
+      for (;;) {
+        const found = await store.claim(ADA, "count") as { n: number } | undefined;
+        const value = { n: (found?.n ?? 0) + 1, by };
+        const kept = await store.claim(ADA, "count", {
+          value,
+          ttlMs: 60_000,
+          ...(found === undefined ? {} : { over: found }),
+        });
+        if (JSON.stringify(kept) === JSON.stringify(value)) return;
+      }
+    }));
+    assert.equal((await store.claim(ADA, "count") as { n: number }).n, 20);
+  });
+
   test("keeps any JSON value, and nothing else", async (store) => {
     const values = [null, false, 0, "", [], {}, { deep: [{ a: null }] }, ...ODD_TEXTS];
     for (const [i, value] of values.entries()) {

@@ -19,6 +19,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type {
+  Claim,
   Clock,
   Commit,
   Entry,
@@ -49,7 +50,7 @@ import {
   withLongerLease,
   withNewLease,
 } from "./_head.ts";
-import { toText } from "./_json.ts";
+import { isFree, toText } from "./_json.ts";
 import {
   bareKey,
   claimKey,
@@ -377,16 +378,12 @@ class KvStore implements Store {
     });
   }
 
-  async claim(
-    owner: Owner,
-    name: string,
-    claim?: { readonly value: unknown; readonly ttlMs: number },
-  ): Promise<unknown> {
+  async claim(owner: Owner, name: string, claim?: Claim): Promise<unknown> {
     const key = claimKey(owner, name);
     for (;;) {
       const entry = await whileLocked(() => this.#kv.get(key));
       const found = readClaim(entry.value, this.#clock.now());
-      if (found !== undefined || claim === undefined) return found;
+      if (claim === undefined || !isFree(found, claim)) return found;
       const { value, expireIn = 0 } = claimRecord(key, { ...claim, now: this.#clock.now() });
       const { ok } = await whileLocked(() =>
         this.#kv.atomic().check(entry).set(key, value, { expireIn }).commit()

@@ -6,6 +6,7 @@
  * @module
  */
 import type {
+  Claim,
   Clock,
   Commit,
   Entry,
@@ -34,7 +35,7 @@ import {
   withLongerLease,
   withNewLease,
 } from "./_head.ts";
-import { toText } from "./_json.ts";
+import { isFree, toText } from "./_json.ts";
 import { bareKey, nameOf } from "./_key.ts";
 import { type ListedSession, pageName, pageSize, placeOfPage } from "./_pages.ts";
 
@@ -190,14 +191,10 @@ class MemoryStore implements Store {
     return this.#sessions.delete(nameOf(key));
   }
 
-  async claim(
-    owner: Owner,
-    name: string,
-    claim?: { readonly value: unknown; readonly ttlMs: number },
-  ): Promise<unknown> {
-    const found = this.#claimed(owner, name);
-    if (found !== undefined) return JSON.parse(found);
-    if (claim === undefined) return undefined;
+  async claim(owner: Owner, name: string, claim?: Claim): Promise<unknown> {
+    const stored = this.#claimed(owner, name);
+    const found = stored === undefined ? undefined : JSON.parse(stored);
+    if (claim === undefined || !isFree(found, claim)) return found;
     const text = toText(claim.value, "the claim");
     this.#setClaim(owner, name, { text, expires: this.#clock.now() + claim.ttlMs });
     return JSON.parse(text);
