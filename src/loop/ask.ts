@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isOwnCall } from "../compaction/render.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage } from "../core/message.ts";
 import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
@@ -39,8 +40,11 @@ export async function* askModel(
 ): AsyncGenerator<TurnEventBody, Answer> {
   for await (const event of abortable(model.stream(request, signal), signal)) {
     switch (event.type) {
-      case "finish":
-        return answerOf(event);
+      case "finish": {
+        const answer = answerOf(event);
+        yield* wholeParts(answer, step);
+        return answer;
+      }
       case "tool.input.delta": {
         const { type, call, name, delta } = event;
         onDelta();
@@ -52,6 +56,16 @@ export async function* askModel(
         onDelta();
         yield { type: event.type, step, text: event.text };
         break;
+      case "part.end": {
+        const { type, kind, providerOptions } = event;
+        onDelta();
+        yield { type, step, kind, ...(providerOptions === undefined ? {} : { metadata: providerOptions }) };
+        break;
+      }
+      case "tool.input.end":
+        onDelta();
+        yield { type: event.type, step, call: event.call, ref: `e${seq}.${event.call}` };
+        break;
       default:
         event satisfies never;
     }
@@ -61,6 +75,15 @@ export async function* askModel(
     "model_stream_cut",
     "Cannot finish the step: the model's stream ended in the middle",
   );
+}
+
+/** Parts that are not streamed: files, and what the provider has run itself. */
+function* wholeParts({ message: { content } }: Answer, step: number): Iterable<TurnEventBody> {
+  if (typeof content === "string") return;
+  for (const part of content) {
+    const isStreamed = part.type === "text" || part.type === "reasoning" || isOwnCall(part);
+    if (!isStreamed) yield { type: "part", step, part };
+  }
 }
 
 /** The answer as JSON has it: what is shown now is what a restart will show, and nobody else can change it. */

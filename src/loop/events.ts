@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { FilePart, ProviderOptions, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { CallStatus, Usage } from "../ports.ts";
 import type { MeterTier } from "../tokens/meter.ts";
 
@@ -66,7 +67,25 @@ export type TurnEventBody =
   | { readonly type: "step.started"; readonly step: number }
   | { readonly type: "text.delta"; readonly step: number; readonly text: string }
   | { readonly type: "reasoning.delta"; readonly step: number; readonly text: string }
+  | {
+    /** Text or reasoning is whole, where the provider says so before the answer is. */
+    readonly type: "part.end";
+    readonly step: number;
+    readonly kind: "text" | "reasoning";
+    /** What the provider says of it, a signature for example. */
+    readonly metadata?: ProviderOptions;
+  }
+  | {
+    /** A part that is not streamed: a file, a call that the provider ran itself, or its result. */
+    readonly type: "part";
+    readonly step: number;
+    readonly part: FilePart | ToolCallPart | ToolResultPart;
+  }
   | (CallPlace & { readonly type: "tool.input.delta"; readonly delta: string })
+  | (Omit<CallPlace, "name"> & {
+    /** The arguments of a call are whole, where the provider says so before the answer is. */
+    readonly type: "tool.input.end";
+  })
   | (CallPlace & { readonly type: "tool.call"; readonly input: unknown })
   | (CallPlace & {
     readonly type: "tool.result";

@@ -78,6 +78,9 @@ export class MessageAssembler extends Assembler {
       case "content_block_delta":
         if (isObject(delta)) this.#takeDelta(delta, frame.index);
         break;
+      case "content_block_stop":
+        this.#close(this.#at(frame.index));
+        break;
       case "message_delta":
         this.usage = mergeUsage(this.usage, frame.usage);
         if (isObject(delta) && typeof delta.stop_reason === "string") this.stopReason = delta.stop_reason;
@@ -86,7 +89,7 @@ export class MessageAssembler extends Assembler {
         this.done = true;
         break;
       default:
-        // `ping`, `content_block_stop` and what is yet to come: the protocol asks clients to pass over it.
+        // `ping` and what is yet to come: the protocol asks clients to pass over it.
         break;
     }
   }
@@ -113,6 +116,14 @@ export class MessageAssembler extends Assembler {
       }
     }
     return block;
+  }
+
+  /** Tells that a block is whole. What the provider runs itself is told with the message. */
+  #close(block: OpenBlock | undefined): void {
+    if (block === undefined) return;
+    if (block.kind === "call") return this.endInput(block.call);
+    const part = this.#part(block);
+    if (part?.type === "text" || part?.type === "reasoning") this.endPart(part.type, part.providerOptions);
   }
 
   #takeDelta(delta: Fields, index: unknown): void {

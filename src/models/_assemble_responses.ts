@@ -192,6 +192,22 @@ export class ResponseAssembler extends Assembler {
       const rest = text.slice(item.text.length);
       if (rest !== "") this.#append(item, rest);
     } else if (text !== "") item.text = text;
+    this.#tellEnd(item);
+  }
+
+  /** Tells that an item is whole. What the provider runs itself is told with the message. */
+  #tellEnd(item: OutputItem): void {
+    if (item.kind === "call") {
+      if (item.call >= 0) this.endInput(item.call);
+      return;
+    }
+    const at = this.#items.indexOf(item);
+    // The item before says whether an id goes back with this one.
+    const part = outputParts(this.#items.slice(Math.max(0, at - 1), at + 1), this.#from).at(-1);
+    if (part?.type === "text" && item.kind === "message") this.endPart("text", part.providerOptions);
+    if (part?.type === "reasoning" && item.kind === "reasoning") {
+      this.endPart("reasoning", part.providerOptions);
+    }
   }
 
   #end(response: Fields, isIncomplete: boolean): void {

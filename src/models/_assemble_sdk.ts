@@ -84,7 +84,7 @@ export class PartAssembler extends Assembler {
         break;
       case "text-end":
       case "reasoning-end":
-        this.#note(this.#open.get(`${kindOf(part)} ${part.id}`), part);
+        this.#endPart(kindOf(part), part);
         break;
       case "tool-input-start":
         this.#startCall(part, part.id);
@@ -145,6 +145,14 @@ export class PartAssembler extends Assembler {
     this.push({ type: kind === "text" ? "text.delta" : "reasoning.delta", text });
   }
 
+  #endPart(kind: "text" | "reasoning", part: Fields): void {
+    const open = this.#open.get(`${kind} ${part.id}`);
+    if (open === undefined) return;
+    this.#note(open, part);
+    const made = this.#made(open);
+    if (made !== null) this.endPart(kind, made.providerOptions);
+  }
+
   #startCall(part: Fields, id: unknown): OpenPart {
     const name = textOf(part.toolName);
     const isProviderRun = part.providerExecuted === true;
@@ -182,6 +190,7 @@ export class PartAssembler extends Assembler {
       this.push({ type: "tool.input.delta", call: open.call, name: open.name, delta: input });
     }
     open.text = input;
+    if (open.call >= 0 && !open.isProviderRun) this.endInput(open.call);
   }
 
   #takeResult(part: Fields): void {

@@ -1,4 +1,5 @@
 /** What the assemblers of all protocols do alike: take frames in, give events out. Private to the adapters. */
+import type { ProviderOptions } from "../core/message.ts";
 import type { SelvageError } from "../core/errors.ts";
 import type { ModelEvent } from "../ports.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
@@ -9,6 +10,9 @@ export type Delta =
   | { type: "text.delta"; text: string }
   | { type: "reasoning.delta"; text: string }
   | { type: "tool.input.delta"; call: number; name: string; delta: string };
+
+/** Where a part of an answer ends. */
+type End = Extract<ModelEvent, { type: "part.end" | "tool.input.end" }>;
 
 /** Where a frame comes from. */
 export interface FrameSource {
@@ -27,7 +31,7 @@ export abstract class Assembler {
 
   /** What error messages start with and never show. */
   protected readonly context: ErrorContext;
-  #events: Delta[] = [];
+  #events: (Delta | End)[] = [];
   #begun = false;
 
   /** @param context What error messages start with and never show. */
@@ -77,8 +81,24 @@ export abstract class Assembler {
     } else if (last.type === "tool.input.delta" && delta.type === "tool.input.delta") {
       if (last.call === delta.call) last.delta += delta.delta;
       else this.#events.push(delta);
-    } else if (last.type !== "tool.input.delta" && delta.type !== "tool.input.delta") {
+    } else if ("text" in last && "text" in delta) {
       last.text += delta.text;
     }
+  }
+
+  /** Tells that the text or reasoning before is whole, with what the provider says of it. */
+  protected endPart(kind: "text" | "reasoning", providerOptions: ProviderOptions | undefined): void {
+    this.#begun = true;
+    this.#events.push({
+      type: "part.end",
+      kind,
+      ...(providerOptions === undefined ? {} : { providerOptions }),
+    });
+  }
+
+  /** Tells that the arguments of a call are whole. */
+  protected endInput(call: number): void {
+    this.#begun = true;
+    this.#events.push({ type: "tool.input.end", call });
   }
 }

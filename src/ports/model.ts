@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { AssistantMessage, Message } from "../core/message.ts";
+import type { AssistantMessage, Message, ProviderOptions } from "../core/message.ts";
 import type { ModelSettings } from "../core/settings.ts";
 import type { Usage } from "../core/usage.ts";
 import type { ToolSchema } from "./tool.ts";
@@ -38,6 +38,19 @@ export type ModelEvent =
     readonly call: number;
     readonly name: string;
     readonly delta: string;
+  }
+  | {
+    /** The text or reasoning that was streamed last is whole, where the provider says so before the message is. */
+    readonly type: "part.end";
+    readonly kind: "text" | "reasoning";
+    /** What the provider says of it, a signature for example. */
+    readonly providerOptions?: ProviderOptions;
+  }
+  | {
+    /** The arguments of a call are whole, where the provider says so before the message is. */
+    readonly type: "tool.input.end";
+    /** Index of the call in the message, from 0. */
+    readonly call: number;
   }
   | {
     readonly type: "finish";

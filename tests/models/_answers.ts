@@ -20,9 +20,15 @@ export interface Outcome {
 /** The event that ends an answer. */
 export type Finish = Extract<ModelEvent, { type: "finish" }>;
 
-/** The events of an answer. */
+/** Whether an event tells where a part ends, which only some providers say. */
+export function isEnd({ type }: ModelEvent): boolean {
+  return type === "part.end" || type === "tool.input.end";
+}
+
+/** The events of an answer, without those that tell where a part ends. */
 export async function collect(model: Model, asked: ModelRequest = request): Promise<ModelEvent[]> {
-  return await Array.fromAsync(model.stream(asked, new AbortController().signal));
+  const events = await Array.fromAsync(model.stream(asked, new AbortController().signal));
+  return events.filter((event) => !isEnd(event));
 }
 
 /** Asks a model, whatever comes of it. */
@@ -35,7 +41,7 @@ export async function outcomeOf(
 ): Promise<Outcome> {
   const events: ModelEvent[] = [];
   try {
-    for await (const event of model.stream(asked, controller.signal)) events.push(event);
+    for await (const event of model.stream(asked, controller.signal)) if (!isEnd(event)) events.push(event);
     return { events, error: undefined };
   } catch (error) {
     return { events, error };

@@ -21,6 +21,7 @@ import {
   failureOf,
   type Finish,
   finishOf as lastOf,
+  isEnd,
   type Outcome,
   outcomeOf,
   request,
@@ -353,7 +354,9 @@ for (const dialect of DIALECTS) {
     const later = new AbortController();
     const seen: string[] = [];
     const consume = async (): Promise<void> => {
-      for await (const { type } of model.stream(request, later.signal)) {
+      for await (const event of model.stream(request, later.signal)) {
+        if (isEnd(event)) continue;
+        const { type } = event;
         seen.push(type);
         later.abort("enough");
       }

@@ -91,6 +91,9 @@ export async function foldTurn(events: AsyncIterable<TurnEvent>): Promise<TurnDo
       }
       case "reasoning.delta":
       case "tool.input.delta":
+      case "tool.input.end":
+      case "part.end":
+      case "part":
         break;
       default:
         event satisfies never;
