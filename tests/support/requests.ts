@@ -111,7 +111,10 @@ export function accountOf(request: ModelRequest): Account {
       }
     }
     if (role !== "user" || typeof content !== "string" || !content.startsWith("[selvage ledger:")) continue;
-    for (const line of content.split("\n").slice(1, -1)) {
+    // Prose of a model may stand behind the ledger.
+    const ledger = content.split("\n");
+    const end = ledger.findIndex((line) => line.startsWith("[end of ledger;"));
+    for (const line of ledger.slice(1, end)) {
       const [, from, ref, to] = line.match(/^e(\d+)(?:(\.\d+)|\.\.e(\d+))? /) ?? [];
       assert.ok(from !== undefined, `a line of the ledger has no reference: ${line}`);
       if (ref !== undefined) lines.push(`e${from}${ref}`);
