@@ -120,6 +120,17 @@ export interface ContextOptions {
   readonly bound?: TextMeasure;
 }
 
+/** Messages gathered from items so far. */
+interface Told {
+  readonly items: readonly Shown[];
+  readonly stale: ReadonlySet<number>;
+  /** Items that the messages are made of. */
+  readonly at: number;
+  /** Those of the last message. */
+  readonly round: readonly Shown[];
+  readonly messages: Message[];
+}
+
 /** The log and the view in force. */
 export class Context implements MeterItems {
   readonly #entries: Entry[];
@@ -132,6 +143,7 @@ export class Context implements MeterItems {
   #known = new Map<number, Shown>();
   /** Messages made, by the first of the items that each is made of. */
   readonly #rendered = new WeakMap<Shown, Rendered>();
+  #told: Told | null = null;
   #lastPrefix: { readonly key: string; readonly log: PrefixedLog } | null = null;
   /** Items before the raw tail: the summary and the pinned messages. */
   #head = 0;
@@ -268,13 +280,32 @@ export class Context implements MeterItems {
    */
   messages(prefix?: string, to = this.#items.length): readonly Message[] {
     const stale = prefix === undefined ? NONE : this.#prefixed(prefix).stale;
-    const rounds: Shown[][] = [];
-    for (const shown of this.#items.slice(0, to)) {
-      const last = rounds.at(-1);
-      if (last?.[0] !== undefined && isResult(last[0]) && isResult(shown)) last.push(shown);
-      else rounds.push([shown]);
+    if (to < this.#items.length) {
+      return this.#gather({ items: this.#items.slice(0, to), stale, at: 0, round: [], messages: [] })
+        .messages;
     }
-    return rounds.map((round) => this.#message(round, stale));
+    const told = this.#told;
+    const goesOn = told !== null && told.items === this.#items && told.stale === stale;
+    this.#told = this.#gather(
+      goesOn ? told : { items: this.#items, stale, at: 0, round: [], messages: [] },
+    );
+    // A copy: who was given a list before is not to see it grow.
+    return [...this.#told.messages];
+  }
+
+  /** Takes in what stands behind the items that were gathered before. */
+  #gather({ items, stale, at, round, messages }: Told): Told {
+    for (let end = at; end < items.length; at = end) {
+      while (end < items.length && isResult(items[end] as Shown)) end++;
+      if (end === at) end++;
+      const next = items.slice(at, end);
+      // Results go on with the round of those before them.
+      const goesOn = round.length > 0 && round.concat(next).every(isResult);
+      if (goesOn) messages.pop();
+      round = goesOn ? [...round, ...next] : next;
+      messages.push(this.#message(round, stale));
+    }
+    return { items, stale, at: items.length, round, messages };
   }
 
   /**

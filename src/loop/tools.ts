@@ -140,6 +140,15 @@ function isUnparsed(input: unknown): boolean {
   return typeof input === "object" && input !== null && Object.keys(input).join() === "unparsed_arguments";
 }
 
+function isThenable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/** A copy of a JSON value: the log holds the original. Through text, which is faster than a structured clone. */
+function copyOf(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
 /**
  * Runs one call. Whatever happens, the answer is exactly one result: unknown tools, invalid input, throws,
  * time-outs and output that is not JSON become errors, an abort becomes `aborted`.
@@ -173,15 +182,16 @@ export async function runCall(
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     // A copy: the log holds the original, and a tool may do with its input what it likes.
-    const input = tool.parse(structuredClone(call.input));
+    const input = tool.parse(copyOf(call.input));
     if (!input.ok) return end(failure(`Cannot call ${tool.name}: its input is invalid: ${input.message}`));
+    const made = tool.execute(input.value, { ...options.context, signal: stop.signal });
+    // What is there at once needs nobody to watch the time.
+    if (!isThenable(made)) return end({ status: "ok", output: toOutput(made) });
     const aborted = new Promise<"aborted">((resolve) => {
       stop.signal.addEventListener("abort", () => resolve("aborted"), { once: true });
     });
     const late = clock.sleep(timeoutMs, stop.signal).then(() => "late" as const, () => "aborted" as const);
-    const work = (async () => ({
-      value: await tool.execute(input.value, { ...options.context, signal: stop.signal }),
-    }))();
+    const work = (async () => ({ value: await made }))();
     // What the tool does after its time is up is its own affair: the race has taken its rejection, too.
     const done = await Promise.race([work, late, aborted]);
     if (done === "aborted") return end({ status: "aborted", output: ABORTED });

@@ -50,6 +50,22 @@ Deno.test("Context.messages() puts results in the order of their calls, under id
   assert.deepEqual(results.content.map(({ toolCallId }) => toolCallId), ids);
 });
 
+Deno.test("Context.messages() goes on with a round whose results come later, and leaves earlier lists alone", async () => {
+  const entries = [user(0, "Go"), ...round(1, { count: 3 }), assistant(5, "Read."), user(6, "More")];
+  const context = await contextOf(entries.slice(0, 3));
+  const lists = [context.messages()];
+  for (const entry of entries.slice(3)) {
+    await context.append(entry);
+    lists.push(context.messages());
+  }
+  assert.deepEqual(lists.map(({ length }) => length), [3, 3, 3, 4, 5]);
+  assert.deepEqual(lists.slice(0, 3).map((list) => list[2]?.content.length), [1, 2, 3]);
+  assert.deepEqual(lists.at(-1), (await contextOf(entries)).messages());
+  // What has not changed is the same object.
+  assert.equal(lists.at(-1)?.[2], lists[2]?.[2]);
+  assert.equal(context.messages(undefined, 2).length, 2);
+});
+
 Deno.test("Context.messages() shows ids of a provider's own calls as they are", async () => {
   const own = { ...callPart("search", {}), toolCallId: "srv_1", providerExecuted: true };
   const inside = {

@@ -196,6 +196,22 @@ Deno.test("runCall() gives each call an input of its own", async () => {
   assert.deepEqual(input, { list: [1] });
 });
 
+Deno.test("runCall() sets no timer for a tool that answers at once, and waits for whatever has a then()", async () => {
+  const sleeps: number[] = [];
+  class NotingClock extends ManualClock {
+    override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+      sleeps.push(ms);
+      return super.sleep(ms, signal);
+    }
+  }
+  const clock = new NotingClock();
+  assert.equal(textOf(await call(tool("act", () => "at once"), { clock })), "at once");
+  assert.deepEqual(sleeps, []);
+  const later = { then: (resolve: (value: string) => void) => resolve("later") };
+  assert.equal(textOf(await call(tool("act", () => later), { clock })), "later");
+  assert.deepEqual(sleeps, [60_000]);
+});
+
 Deno.test("runCall() answers a tool that hangs when its time is up, and tells it", async () => {
   const clock = new ManualClock();
   const reasons: unknown[] = [];
