@@ -6,11 +6,11 @@
  */
 import type { ToolResultPart } from "../core/message.ts";
 import { mergeUsage } from "../tokens/usage.ts";
-import { anthropicStreamError } from "./_anthropic_errors.ts";
 import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
 import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
+import { streamError } from "./_stream_errors.ts";
 
 /** A content block while its deltas come in. */
 interface OpenBlock {
@@ -64,7 +64,7 @@ export class MessageAssembler extends Assembler {
   protected override take(frame: Fields, event: string): void {
     // Proxies also pass errors on in the form of other protocols, without a type.
     if (frame.type === "error" || event === "error" || isObject(frame.error)) {
-      this.failure = anthropicStreamError(frame, { ...this.context, begun: this.begun });
+      this.failure = streamError(frame, { ...this.context, begun: this.begun });
       return;
     }
     const { delta } = frame;

@@ -9,7 +9,7 @@ import { openaiUsage } from "../tokens/usage.ts";
 import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse } from "./_errors.ts";
 import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
-import { chatStreamError } from "./_openai_errors.ts";
+import { streamError } from "./_stream_errors.ts";
 
 /** A call while its fragments come in. */
 interface OpenCall {
@@ -66,7 +66,7 @@ export class AnswerAssembler extends Assembler {
   protected override take(chunk: Fields, event: string): void {
     const error = chunk.error ?? undefined;
     if (error !== undefined || event === "error" || chunk.object === "error") {
-      this.failure = chatStreamError(chunk, { ...this.context, begun: this.begun });
+      this.failure = streamError(chunk, { ...this.context, begun: this.begun });
       return;
     }
     if (isObject(chunk.usage)) this.#usage = openaiUsage(chunk.usage) ?? this.#usage;
@@ -77,7 +77,7 @@ export class AnswerAssembler extends Assembler {
     if (reason === "") return;
     if (FAILED.has(reason)) {
       const failed = { message: `finish_reason ${reason}` };
-      this.failure = chatStreamError({ error: failed }, { ...this.context, begun: this.begun });
+      this.failure = streamError({ error: failed }, { ...this.context, begun: this.begun });
       return;
     }
     this.#reason = reason;

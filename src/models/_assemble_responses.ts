@@ -10,8 +10,8 @@ import { openaiUsage } from "../tokens/usage.ts";
 import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
 import { type Fields, isObject, textOf } from "./_json.ts";
-import { responsesStreamError } from "./_openai_errors.ts";
 import { kindOf, type OutputItem, outputParts, wholeText } from "./_output_responses.ts";
+import { streamError } from "./_stream_errors.ts";
 
 /** Which event is a piece of what, with where it says to which section of the item the piece belongs. */
 const PIECES = new Map<string, readonly [kind: OutputItem["kind"], section: string]>([
@@ -100,7 +100,7 @@ export class ResponseAssembler extends Assembler {
   }
 
   #fail(frame: unknown): void {
-    this.failure = responsesStreamError(frame, { ...this.context, begun: this.begun });
+    this.failure = streamError(frame, { ...this.context, begun: this.begun });
   }
 
   #takePiece(frame: Fields, [kind, section]: readonly [OutputItem["kind"], string]): void {

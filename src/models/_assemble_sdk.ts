@@ -2,12 +2,13 @@
 import type { AssistantMessage, FilePart, ProviderOptions, ToolResultPart } from "../core/message.ts";
 import type { Clock, ModelEvent, Usage } from "../ports.ts";
 import { Assembler } from "./_assembler.ts";
-import { badResponse, type ErrorContext, noRoom, streamCut, streamFailure } from "./_errors.ts";
+import { badResponse, type ErrorContext, noRoom, streamCut } from "./_errors.ts";
 import { type Ending, finishReason, readEnding, usageOf } from "./_finish_sdk.ts";
 import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { OWN } from "./_prompt_sdk.ts";
 import { sdkFailure } from "./_sdk_errors.ts";
+import { streamError } from "./_stream_errors.ts";
 
 /** A part of the message while its deltas come in. */
 interface OpenPart {
@@ -241,7 +242,7 @@ export class PartAssembler extends Assembler {
     const { raw, unified } = end;
     if (unified === "error") {
       const said = { message: raw === "" ? "" : `finish reason ${raw}`, code: "", type: "" };
-      this.failure = streamFailure(said, { ...this.context, retryable: true });
+      this.failure = streamError({ error: said }, { ...this.context, begun: this.begun });
     } else if (raw === "model_context_window_exceeded" && this.#parts.length === 0) {
       this.failure = noRoom(this.context);
     } else {

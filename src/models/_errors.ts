@@ -24,7 +24,7 @@ export interface UpstreamError {
 /** The most characters of an upstream's own words that an error carries. */
 const MAX_UPSTREAM_CHARS = 300;
 
-// OpenAI, vLLM, llama.cpp, xAI, Gemini, Mistral and the proxies in front of them word one fact in these ways.
+// OpenAI, Anthropic, vLLM, llama.cpp, xAI, Gemini, Mistral and the proxies in front of them word one fact in these ways.
 const TOO_LONG = new RegExp(
   [
     "maximum (?:context|prompt) length",
@@ -41,7 +41,9 @@ const TOO_LONG = new RegExp(
 
 const WINDOW = new RegExp(
   "(?:maximum (?:context|prompt) length(?: is| of|:)?|context (?:length|window|size)(?: is| of)?|" +
-    "configured limit of|tokens allowed)\\s*\\(?(\\d[\\d,_]*)|(\\d[\\d,_]*)(?: tokens)? maximum context length",
+    "configured limit of|tokens allowed)\\s*\\(?(\\d[\\d,_]*)|(\\d[\\d,_]*)(?: tokens)? maximum context length|" +
+    // "9 tokens > 8 maximum", and where the answer's share is counted in: "context limit: 7 + 2 > 8".
+    "> (\\d+) maximum|context limit: \\d+ \\+ \\d+ > (\\d+)",
   "i",
 );
 
@@ -78,8 +80,8 @@ export function isTooLong(error: UpstreamError): boolean {
 
 /** The error for a request that is longer than the model can take; the window is read from the words. */
 export function tooLong(error: UpstreamError, context: ErrorContext): SelvageError {
-  const match = WINDOW.exec(error.message);
-  const named = error.window ?? Number((match?.[1] ?? match?.[2] ?? "").replace(/[,_]/g, ""));
+  const digits = WINDOW.exec(error.message)?.slice(1).find((group) => group !== undefined) ?? "";
+  const named = error.window ?? Number(digits.replace(/[,_]/g, ""));
   const window = Number.isSafeInteger(named) && named > 0 ? named : undefined;
   const wanted = window === undefined ? "one that fits the model's window" : `at most ${window} tokens`;
   return new SelvageError(
@@ -100,7 +102,8 @@ export function noRoom(context: ErrorContext): SelvageError {
   return tooLong({ message: "", code: "", type: "" }, context);
 }
 
-function codeOfStatus(status: number): string {
+/** What an error is called that a service tells by its HTTP status. */
+export function codeOfStatus(status: number): string {
   if (status === 401 || status === 403) return "model_auth";
   if (status === 404) return "model_not_found";
   if (status === 429) return "model_rate_limited";
@@ -121,7 +124,9 @@ export function refusal(
   context: ErrorContext & { readonly retryAfterMs?: number | undefined },
 ): SelvageError {
   const error = readError(parseJson(body));
-  if ((status === 400 || status === 413 || status === 422) && isTooLong(error)) {
+  // Some services count bytes as well as tokens. Both are mended by the same means: a shorter request.
+  const isTooLarge = status === 413 && error.type === "request_too_large";
+  if (isTooLarge || (status === 400 || status === 413 || status === 422) && isTooLong(error)) {
     return tooLong(error, context);
   }
   const code = codeOfStatus(status);

@@ -12,7 +12,7 @@ export interface ExchangeOptions<Answer extends Assembler> {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal;
   /** In place of those of the model. */
-  readonly headers?: Headers;
+  readonly headers?: Hosted["headers"];
   /** What becomes of a redirect. Default `follow`. */
   readonly redirect?: RequestRedirect;
   /** Makes an error of a response that is not a success. */
@@ -40,7 +40,7 @@ export async function* exchange<Answer extends Assembler>(
     let begun = false;
     let failure: SelvageError;
     try {
-      connection = await connect(url, {
+      connection = await connect(url.href, {
         fetch,
         headers,
         body,

@@ -12,7 +12,7 @@ import { watched } from "./_wait.ts";
 /** What {@link connect} needs. */
 export interface ConnectOptions {
   readonly fetch: typeof globalThis.fetch;
-  readonly headers: Headers;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
   readonly clock: Clock;
   /** Milliseconds of silence after which the upstream counts as stalled. */
@@ -33,6 +33,8 @@ export interface Connection {
    * `model_unreachable`.
    */
   read(): Promise<Uint8Array | null>;
+  /** From now on the rest of the body may take so many milliseconds, whatever was said before: `model_stalled`. */
+  within(ms: number): void;
   /** The body as text, cut off after `maxBytes`. Throws like `read`. */
   readText(maxBytes: number): Promise<string>;
   /** Lets go of the connection and of every listener and timer. */
@@ -41,6 +43,10 @@ export interface Connection {
 
 /** Bytes of the memory that a body is read into: as many as a TLS record can have. */
 const READ_BYTES = 16_384;
+
+/** Memory of bodies that were read to their end, for the next ones; more than these are not worth keeping. */
+const spare: ArrayBuffer[] = [];
+const MAX_SPARE = 16;
 
 /** A body while it is read. */
 interface BodyReader {
@@ -62,13 +68,18 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
       cancel: () => plain.cancel(),
     };
   }
-  let memory = new ArrayBuffer(READ_BYTES);
+  // None once the body has ended: it is somebody else's then.
+  let memory: ArrayBuffer | null = spare.pop() ?? new ArrayBuffer(READ_BYTES);
   return {
     async read() {
+      if (memory === null) return null;
       const { done, value } = await reader.read(new Uint8Array(memory));
       // The memory went away with the read, and comes back with its bytes.
-      if (value !== undefined) memory = value.buffer;
-      return done ? null : value;
+      memory = value?.buffer ?? null;
+      if (!done) return value;
+      if (memory !== null && spare.length < MAX_SPARE) spare.push(memory);
+      memory = null;
+      return null;
     },
     cancel: () => reader.cancel(),
   };
@@ -90,8 +101,8 @@ export function unreachable(
  *
  * @throws The signal's reason; `model_stalled`; `model_unreachable` when no connection came about.
  */
-export async function connect(url: URL, options: ConnectOptions): Promise<Connection> {
-  const { action, body, clock, fetch, headers, redirect, signal, stallMs } = options;
+export async function connect(url: string, options: ConnectOptions): Promise<Connection> {
+  const { action, body, clock, fetch, redirect, signal, stallMs } = options;
   signal.throwIfAborted();
   const request = new AbortController();
   // One object, so that the abort listener below keeps the response alive together with the reader.
@@ -142,11 +153,13 @@ export async function connect(url: URL, options: ConnectOptions): Promise<Connec
 
   try {
     const response = await watch.wait(async () => {
+      const { headers } = options;
       held.response = await fetch(url, { method: "POST", headers, body, redirect, signal: request.signal });
       if (held.response.body !== null) held.reader = readerOf(held.response.body);
       return held.response;
     });
-    return { status: response.status, headers: response.headers, read, readText, close };
+    const { headers, status } = response;
+    return { status, headers, read, within: watch.within, readText, close };
   } catch (error) {
     close();
     throw error;

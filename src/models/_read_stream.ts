@@ -5,6 +5,7 @@ import type { ModelEvent } from "../ports.ts";
 import type { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext, streamCut } from "./_errors.ts";
 import type { Connection } from "./_http.ts";
+import { END_MS } from "./_wait.ts";
 import { parseRetryAfter } from "./_retry.ts";
 
 /** Makes an error of a response that is not a success. */
@@ -19,6 +20,9 @@ const MAX_ERROR_BYTES = 64 * 1_024;
 
 /** The most characters of one unfinished frame that are held. */
 const MAX_FRAME_CHARS = 16 * 1_024 * 1_024;
+
+/** Milliseconds for what may follow on a whole answer: the bill, and the end mark. */
+const REST_MS = 3_000;
 
 /** Throws unless the response can be an event stream. */
 export async function requireStream(
@@ -56,6 +60,7 @@ export async function* readStream(
   let isStream = false;
   let received = 0;
   let cut = false;
+  let isHurried = false;
   const parser = createParser({
     maxBufferSize: MAX_FRAME_CHARS,
     onComment: () => {
@@ -79,10 +84,32 @@ export async function* readStream(
     const events = answer.drain();
     if (events.length > 0) yield events;
     if (answer.failure !== undefined) throw answer.failure;
+    // Some servers say with each frame that it is the last one: what comes after it counts anew.
+    if (answer.complete && !answer.done && (events.length > 0 || !isHurried)) {
+      isHurried = true;
+      connection.within(REST_MS);
+    }
   }
-  if (answer.complete) return;
+  if (answer.complete) {
+    const isRead = cut || received >= Number(connection.headers.get("content-length") ?? Infinity);
+    if (!isRead) await readOut(connection);
+    return;
+  }
   if (received > 0 && !isStream) throw badResponse("a body that is no event stream", context);
   throw streamCut(context);
+}
+
+/**
+ * Waits for the end of a body of which nothing more is wanted, for a moment: it is on its way, and the connection then
+ * serves the next request, which otherwise has to open one of its own.
+ */
+async function readOut(connection: Connection): Promise<void> {
+  connection.within(END_MS);
+  try {
+    while (await connection.read() !== null);
+  } catch (error) {
+    if (!(error instanceof SelvageError)) throw error;
+  }
 }
 
 /** Reads on; null at the end. */

@@ -1,18 +1,17 @@
 /** What models of the AI SDK throw, or put into their streams, as one of our errors. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
-import { anthropicRefusal, anthropicStreamError } from "./_anthropic_errors.ts";
 import {
   badResponse,
   type ErrorContext,
-  readError,
+  refusal,
   streamCut,
   streamFailure,
   upstreamFields,
 } from "./_errors.ts";
 import { unreachable } from "./_http.ts";
 import { type Fields, isObject } from "./_json.ts";
-import { responsesStreamError } from "./_openai_errors.ts";
 import { parseRetryAfter } from "./_retry.ts";
+import { streamError } from "./_stream_errors.ts";
 
 /** What {@link sdkFailure} goes by. */
 export interface SdkErrorContext extends ErrorContext {
@@ -58,7 +57,7 @@ function ofThrown(error: Error, context: SdkErrorContext): SelvageError {
   const { isRetryable, responseBody, statusCode } = error as Error & Fields;
   if (typeof statusCode === "number" && (statusCode < 200 || statusCode >= 300)) {
     const body = typeof responseBody === "string" && responseBody !== "" ? responseBody : error.message;
-    return anthropicRefusal(statusCode, body, { ...context, retryAfterMs: retryAfter(error, context) });
+    return refusal(statusCode, body, { ...context, retryAfterMs: retryAfter(error, context) });
   }
   const code = CODES[error.name];
   if (code !== undefined) {
@@ -86,11 +85,7 @@ function ofPayload(payload: unknown, context: SdkErrorContext): SelvageError {
   const said = isObject(payload)
     ? { ...payload, code: payload.statusCode ?? payload.code }
     : { message: String(payload) };
-  const { message, type } = readError({ error: said });
-  const isAnthropic = /^(overloaded|rate_limit)_error$/.test(type) || /prompt is too long/i.test(message);
-  return isAnthropic
-    ? anthropicStreamError({ error: said }, context)
-    : responsesStreamError({ error: said }, context);
+  return streamError({ error: said }, context);
 }
 
 function retryAfter(error: Error, { now }: SdkErrorContext): number | undefined {

@@ -20,12 +20,17 @@ export interface WatchOptions {
 export interface Watch {
   /** Resolves with the work. Throws the signal's reason, `model_stalled`, or what became of the work's own failure. */
   wait<T>(work: () => Promise<T>): Promise<T>;
+  /** From now on everything together may take so many milliseconds, whatever was said before. */
+  within(ms: number): void;
   /** Lets go of the signal and of every timer. */
   close(): void;
 }
 
 /** One for all: an abort without a reason makes an exception with its stack, for each request. */
 const CLOSED = new DOMException("Nothing is waited for any more", "AbortError");
+
+/** Milliseconds for the end of a stream after its end mark: about what it takes to open a new connection. */
+export const END_MS = 50;
 
 /** The longest delay that a timer takes, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -37,6 +42,14 @@ export function watched(options: WatchOptions): Watch {
   let failure: { readonly error: unknown } | undefined;
   let waitingSince: number | null = null;
   let watching = false;
+  let limits = 0;
+
+  function fail(found: string): void {
+    failure ??= {
+      error: new SelvageError("model_stalled", `${action}: ${found}`, { fields: { retryable: true } }),
+    };
+    stop();
+  }
 
   // One timer for many waits: it looks at its last start when it fires. A slow consumer is not silence, so it goes
   // off duty where nobody waits.
@@ -45,13 +58,7 @@ export function watched(options: WatchOptions): Watch {
     try {
       while (waitingSince !== null) {
         const left = waitingSince + stallMs - clock.now();
-        if (left <= 0) {
-          const found = `found ${stallMs} ms of silence, wanted bytes at least that often`;
-          failure = {
-            error: new SelvageError("model_stalled", `${action}: ${found}`, { fields: { retryable: true } }),
-          };
-          return stop();
-        }
+        if (left <= 0) return fail(`found ${stallMs} ms of silence, wanted bytes at least that often`);
         await clock.sleep(Math.min(left, MAX_TIMER_MS), quiet.signal);
       }
     } catch (error) {
@@ -62,6 +69,16 @@ export function watched(options: WatchOptions): Watch {
     } finally {
       watching = false;
     }
+  }
+
+  function within(ms: number): void {
+    const mine = ++limits;
+    clock.sleep(ms, quiet.signal).then(
+      () =>
+        mine === limits ? fail(`found no end within ${ms} ms of the whole answer, wanted one`) : undefined,
+      // close() has ended the sleep; a clock that fails, fails the other sleep as well.
+      () => undefined,
+    );
   }
 
   async function wait<T>(work: () => Promise<T>): Promise<T> {
@@ -89,5 +106,5 @@ export function watched(options: WatchOptions): Watch {
   }
 
   signal.addEventListener("abort", stop, { once: true });
-  return { wait, close };
+  return { wait, within, close };
 }

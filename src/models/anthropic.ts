@@ -5,9 +5,8 @@
  */
 import type { FinishReason, Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { anthropicUsage } from "../tokens/usage.ts";
-import { anthropicRefusal } from "./_anthropic_errors.ts";
 import { MessageAssembler } from "./_assemble_anthropic.ts";
-import { noRoom } from "./_errors.ts";
+import { noRoom, refusal } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { BINDING_BETA, encodeMessagesBody, MIN_THINKING_TOKENS } from "./_render_anthropic.ts";
@@ -102,9 +101,9 @@ export function anthropic(options: AnthropicOptions): Model {
       body: body.bytes,
       signal,
       redirect: "manual",
-      refuse: anthropicRefusal,
+      refuse: refusal,
       assemble: () => new MessageAssembler(context, { calls: before.calls }),
-      ...(body.isBinding ? { headers: bindingHeaders } : {}),
+      ...(body.isBinding ? { headers: Object.fromEntries(bindingHeaders) } : {}),
     });
     return join(before, answer);
   }

@@ -61,7 +61,8 @@ export interface Settings {
 /** Settings of a model that we speak to ourselves. Private to the adapters. */
 export interface Hosted extends Settings {
   readonly url: URL;
-  readonly headers: Headers;
+  /** As plain fields: `fetch` reads them faster than it does `Headers`. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Looked up late: an embedder may replace the global one after the model was made. */
   readonly fetch: () => typeof globalThis.fetch;
 }
@@ -121,7 +122,7 @@ function endpoint(baseURL: string, protocol: Protocol): URL {
   return url;
 }
 
-function requestHeaders(given: Readonly<Record<string, string>>): Headers {
+function requestHeaders(given: Readonly<Record<string, string>>): Hosted["headers"] {
   const headers = new Headers({ accept: "text/event-stream", "content-type": "application/json" });
   try {
     for (const [name, value] of Object.entries(given)) headers.set(name, value);
@@ -131,5 +132,5 @@ function requestHeaders(given: Readonly<Record<string, string>>): Headers {
       "Cannot make the model: found an API key or a header that HTTP cannot carry, wanted printable ASCII",
     );
   }
-  return headers;
+  return Object.fromEntries(headers);
 }

@@ -48,8 +48,12 @@ export interface Wire {
   readonly cutArguments: string;
   /** A call of `get` that looks whole, in a message that is not. */
   readonly wholeCall: string;
+  /** An answer that says that it is whole, without the end mark of the stream; where the protocol knows such. */
+  readonly unmarked?: string;
   /** An error that is as well told by the status 503. */
   readonly error: string;
+  /** An error of the service that says no more than that. */
+  readonly failure: string;
   /** Something that no version of the protocol has had so far. */
   readonly unknown: string;
   /** Two calls of `get`, `{"n":1}` and `{"n":2}`, that a careless server has numbered, and the end. */
@@ -98,7 +102,9 @@ const chatWire: Wire = {
     frame({ tool_calls: [{ index: 0, id: "a", function: { name: "get", arguments: '{"n":' } }] }) +
     ending("length"),
   wholeCall: frame({ tool_calls: [{ index: 0, id: "a", function: { name: "get", arguments: "{}" } }] }),
+  unmarked: frame({ content: "x" }) + frame({}, "stop"),
   error: 'data: {"error":{"message":"overloaded","type":"server_error","code":503}}\n\n',
+  failure: 'data: {"error":{"message":"oh no","type":"server_error"}}\n\n',
   unknown: 'data: {"object":"chat.completion.note","choices":[],"note":1}\n\n',
   oddIndexes:
     frame({ tool_calls: [{ index: 0, id: "a", function: { name: "get", arguments: '{"n":1}' } }] }) +
@@ -158,6 +164,7 @@ const messages: Omit<Dialect, "name" | "isSdk" | "model"> = {
     cutArguments: begin + toolUse("a", '{"n":', 0) + stop("max_tokens"),
     wholeCall: begin + toolUse("a", "{}", 0),
     error: event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }),
+    failure: event({ type: "error", error: { type: "api_error", message: "Internal server error" } }),
     unknown: event({ type: "content_block_note", index: 0, note: 1 }),
     oddIndexes: begin + toolUse("a", '{"n":1}', undefined) + toolUse("b", '{"n":2}', undefined) +
       stop("tool_use"),
@@ -189,6 +196,7 @@ const gemini: Omit<Dialect, "name" | "isSdk" | "model"> = {
     ) + candidate([], { finishReason: "MAX_TOKENS" }),
     wholeCall: candidate([called(1)]),
     error: 'data: {"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}\r\n\r\n',
+    failure: 'data: {"error":{"code":500,"message":"oh no","status":"INTERNAL"}}\r\n\r\n',
     unknown: 'data: {"note":1}\r\n\r\n',
     // Without ids.
     oddIndexes: candidate([called(1)]) + candidate([called(2)], { finishReason: "STOP" }),
@@ -232,6 +240,7 @@ export const DIALECTS: readonly Dialect[] = [
         responseEnding({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }),
       wholeCall: added(0, call("a")) + input({ item_id: "fc_a", output_index: 0 }, "{}"),
       error: event({ type: "error", code: "server_is_overloaded", message: "overloaded", param: null }),
+      failure: event({ type: "error", code: "server_error", message: "oh no", param: null }),
       unknown: event({ type: "response.note.added", note: 1 }),
       oddIndexes: added(0, call("a")) + input({ item_id: "fc_a", output_index: 0 }, '{"n":1}') +
         added(0, call("b")) + input({ item_id: "fc_b", output_index: 0 }, '{"n":2}') + responseEnding(),

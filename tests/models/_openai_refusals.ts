@@ -47,7 +47,7 @@ export const TOO_LONG: readonly (readonly [status: number, body: string, window:
     32_768,
   ],
   [400, refusalBody("Requested tokens (2285) exceed context window of 2048"), 2_048],
-  [400, refusalBody("prompt is too long: 9 tokens > 8 maximum"), undefined],
+  [400, refusalBody("prompt is too long: 9 tokens > 8 maximum"), 8],
   [413, refusalBody("Please reduce the length of the messages."), undefined],
   [422, JSON.stringify({ detail: "maximum context length is 10 tokens" }), 10],
 ];

@@ -33,7 +33,7 @@ Deno.test.each([
     "an overload",
     { message: "m", type: "overloaded_error", statusCode: 529 },
     "model_unavailable",
-    "model_unavailable",
+    "model_stream_error",
   ],
   ["a rate limit", { message: "m", type: "x", statusCode: 429 }, "model_rate_limited", "model_stream_error"],
   [
@@ -43,7 +43,7 @@ Deno.test.each([
     "model_stream_error",
   ],
   ["a refusal", { message: "m", type: "x", statusCode: 400 }, "model_refused", "model_stream_error"],
-  ["a text", "m", "model_stream_error", "model_stream_error"],
+  ["a text", "m", "model_unavailable", "model_stream_error"],
   ["an error", new Error("m"), "model_unreachable", "model_stream_error"],
   ["a lost connection", new TypeError("m"), "model_unreachable", "model_stream_cut"],
   [

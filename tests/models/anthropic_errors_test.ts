@@ -158,19 +158,19 @@ Deno.test.each([
 Deno.test.each([
   ["an overload", errorEvent("overloaded_error"), "model_unavailable", true],
   ["a rate limit", errorEvent("rate_limit_error"), "model_rate_limited", true],
-  ["an error", errorEvent("api_error"), "model_stream_error", true],
-  ["a time-out", errorEvent("timeout_error"), "model_stream_error", true],
-  ["a refusal", errorEvent("invalid_request_error"), "model_stream_error", false],
+  ["an error", errorEvent("api_error"), "model_unavailable", true],
+  ["a time-out", errorEvent("timeout_error"), "model_unavailable", true],
+  ["a refusal", errorEvent("invalid_request_error"), "model_refused", false],
   [
     "an error event without a type",
     'event: error\ndata: {"message":"overloaded"}\n\n',
-    "model_stream_error",
+    "model_unavailable",
     true,
   ],
   [
     "an error of another protocol",
     'data: {"error":{"message":"overloaded"}}\n\n',
-    "model_stream_error",
+    "model_unavailable",
     true,
   ],
   [
@@ -186,8 +186,9 @@ Deno.test.each([
 });
 
 Deno.test.each([
-  ["an overload", errorEvent("overloaded_error"), "model_unavailable", false],
-  ["a rate limit", errorEvent("rate_limit_error"), "model_rate_limited", false],
+  ["an overload", errorEvent("overloaded_error"), "model_stream_error", true],
+  ["a rate limit", errorEvent("rate_limit_error"), "model_stream_error", true],
+  ["a refusal", errorEvent("invalid_request_error"), "model_stream_error", false],
   ["an error", errorEvent("api_error"), "model_stream_error", true],
   ["a request that is too long", errorEvent("api_error", "prompt is too long"), "model_stream_error", true],
 ])(
@@ -202,7 +203,7 @@ Deno.test.each([
   },
 );
 
-Deno.test.each([["overloaded_error"], ["rate_limit_error"]])(
+Deno.test.each([["overloaded_error"], ["rate_limit_error"], ["api_error"]])(
   "anthropic() tries again after an %s in the stream before anything was said",
   async (type) => {
     const clock = new ManualClock();
@@ -217,7 +218,7 @@ Deno.test.each([["overloaded_error"], ["rate_limit_error"]])(
 
 Deno.test.each([
   ["a refusal", { status: 400, reads: ["no"] }],
-  ["an error frame", { reads: [errorEvent("api_error")] }],
+  ["a refusal in the stream", { reads: [errorEvent("invalid_request_error")] }],
   ["a cut stream", { reads: [": ping\n\n"] }],
   ["a redirect", { status: 307, reads: [], headers: { location: "https://elsewhere.example/" } }],
 ])("anthropic() does not try again after %s", async (_, answer) => {
@@ -235,8 +236,10 @@ Deno.test("anthropic() tries again inside an answer that was paused, and repeats
     faults: (number) => number === 2 ? { status: 529 } : undefined,
   });
   const outcome = run({ baseURL: double.url, clock, maxRetries: 1 });
-  await clock.untilSleeping((ms) => ms < STALL_MS);
-  await clock.advance(clock.sleeping[0] ?? 0);
+  // Half a second at the most, and no less than half of it: any other sleep waits for the end of a stream.
+  const isPause = (ms: number): boolean => ms >= 250 && ms <= 500;
+  await clock.untilSleeping(isPause);
+  await clock.advance(clock.sleeping.find(isPause) ?? 0);
   const { error, events } = await outcome;
   assert.equal(error, undefined);
   assert.equal(textOf(events), "one two");

@@ -107,20 +107,20 @@ Deno.test.each([
 const refusedFrame = { message: "no", type: "invalid_request_error" };
 
 Deno.test.each([
-  ["an error", 'data: {"error":{"message":"overloaded","type":"server_error"}}', "model_stream_error", true],
+  ["an error", 'data: {"error":{"message":"overloaded","type":"server_error"}}', "model_unavailable", true],
   [
     "an error with a status",
     'data: {"error":{"message":"overloaded","code":503}}',
-    "model_stream_error",
+    "model_unavailable",
     true,
   ],
-  ["a rate limit", 'data: {"error":{"message":"slow down","code":429}}', "model_stream_error", true],
-  ["an error text", 'data: {"error":"overloaded"}', "model_stream_error", true],
-  ["an error event", 'event: error\ndata: {"message":"overloaded"}', "model_stream_error", true],
-  ["an error object", 'data: {"object":"error","message":"overloaded"}', "model_stream_error", true],
-  ["a failed finish_reason", frame({}, "error").trimEnd(), "model_stream_error", true],
-  ["a refusal", `data: ${JSON.stringify({ error: refusedFrame })}`, "model_stream_error", false],
-  ["a refusal with a status", 'data: {"error":{"message":"no","code":400}}', "model_stream_error", false],
+  ["a rate limit", 'data: {"error":{"message":"slow down","code":429}}', "model_rate_limited", true],
+  ["an error text", 'data: {"error":"overloaded"}', "model_unavailable", true],
+  ["an error event", 'event: error\ndata: {"message":"overloaded"}', "model_unavailable", true],
+  ["an error object", 'data: {"object":"error","message":"overloaded"}', "model_unavailable", true],
+  ["a failed finish_reason", frame({}, "error").trimEnd(), "model_unavailable", true],
+  ["a refusal", `data: ${JSON.stringify({ error: refusedFrame })}`, "model_refused", false],
+  ["a refusal with a status", 'data: {"error":{"message":"no","code":400}}', "model_refused", false],
   [
     "a request that is too long",
     'data: {"error":{"message":"no","code":"context_length_exceeded"}}',
@@ -145,13 +145,39 @@ Deno.test("openaiChat() throws model_stream_error for a late error, whatever it 
 Deno.test.each([
   ["a refusal", { status: 400, reads: ["no"] }],
   ["a used-up quota", { status: 429, reads: [body("no credit", "insufficient_quota")] }],
-  ["an error frame", { reads: ['data: {"error":{"message":"overloaded"}}\n\n'] }],
+  ["a refusal in the stream", { reads: [`data: ${JSON.stringify({ error: refusedFrame })}\n\n`] }],
   ["a cut stream", { reads: [": ping\n\n"] }],
 ])("openaiChat() does not try again after %s", async (_, answer) => {
   const fake = fakeFetch(answer);
   const { error } = await run({ fetch: fake.fetch, maxRetries: 2 });
   assert.ok(error instanceof SelvageError);
   assert.equal(fake.requests.length, 1);
+});
+
+Deno.test("openaiChat() takes all of an answer each frame of which says that it is the last", async () => {
+  const clock = new ManualClock();
+  const words = ["a", "b", "c"];
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const word = words.shift();
+      // In the end it is alive, but nothing of an answer.
+      controller.enqueue(
+        encoder.encode(word === undefined ? ": ping\n\n" : frame({ content: word }, "stop")),
+      );
+      await clock.sleep(2_500);
+    },
+  }, { highWaterMark: 0 });
+  const headers = { "content-type": "text/event-stream" };
+  const outcome = run({ fetch: () => Promise.resolve(new Response(body, { headers })), clock });
+  let isOver = false;
+  void outcome.finally(() => isOver = true);
+  while (!isOver) await clock.advance(500);
+  const { error, events } = await outcome;
+  assert.equal(error, undefined);
+  assert.equal(textOf(events), "abc");
+  // What the body still waits for.
+  await clock.advance(2_500);
 });
 
 Deno.test("openaiChat() starts the silence anew with every read", async () => {
