@@ -199,7 +199,11 @@ async function withSummary(
   const fits = proseTokens > 0 && proseTokens <= maxProse(reserve);
   const tokens = reserve - (fits ? proseTokens : 0);
   const { prose: _, ...rest } = view;
-  return { ...rest, ledger: fitLedger(lines, { tokens, measure }), ...(fits ? { prose } : {}) };
+  return {
+    ...rest,
+    ledger: fitLedger(lines, { tokens, measure, recall: context.recall }),
+    ...(fits ? { prose } : {}),
+  };
 }
 
 /** The most tokens that prose may take beside a ledger. */

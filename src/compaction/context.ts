@@ -35,9 +35,9 @@ export interface StoredView extends View {
   readonly prose?: string;
 }
 
-/** The summary of a view as the model is shown it: the ledger, then prose where there is some. */
-export function summaryText({ ledger, prose }: StoredView): string {
-  const text = renderLedger(ledger);
+/** The summary of a view as the model is shown it: the ledger, then prose where there is some; `recall` as in its frame. */
+export function summaryText({ ledger, prose }: StoredView, recall: boolean): string {
+  const text = renderLedger(ledger, { recall });
   return prose === undefined ? text : `${text}\n\n${prose}`;
 }
 
@@ -118,6 +118,8 @@ export interface ContextOptions {
   readonly loadMeasure: () => Promise<TextMeasure>;
   /** An upper bound on tokens, without a tokenizer. Default: the bytes of a text, a flat price for files. */
   readonly bound?: TextMeasure;
+  /** Whether the model can read originals, which the ledger says then. Default false. */
+  readonly recall?: boolean;
 }
 
 /** Messages gathered from items so far. */
@@ -137,6 +139,8 @@ export class Context implements MeterItems {
   readonly #loadMeasure: () => Promise<TextMeasure>;
   /** An upper bound on tokens, without a tokenizer. */
   readonly bound: TextMeasure;
+  /** Whether the model can read originals. */
+  readonly recall: boolean;
   #view: StoredView;
   #items: Shown[] = [];
   /** What entries were last shown as, by number: what another view shows in the same way is not counted again. */
@@ -152,12 +156,15 @@ export class Context implements MeterItems {
 
   private constructor(
     entries: readonly Entry[],
-    { view, loadMeasure, bound = boundTokens }: ContextOptions & { readonly view: StoredView },
+    { view, loadMeasure, bound = boundTokens, recall = false }: ContextOptions & {
+      readonly view: StoredView;
+    },
   ) {
     this.#entries = [...entries];
     this.#view = view;
     this.#loadMeasure = loadMeasure;
     this.bound = bound;
+    this.recall = recall;
   }
 
   /**
@@ -344,7 +351,7 @@ export class Context implements MeterItems {
   async #project(view: StoredView): Promise<[Shown[], number]> {
     const items: Shown[] = [];
     if (view.ledger.length > 0) {
-      const text = summaryText(view);
+      const text = summaryText(view, this.recall);
       const bound = measureText(text, this.bound);
       items.push({ item: { kind: "summary", text }, limit: null, bound, records: null });
     }

@@ -6,7 +6,7 @@
  */
 import type { CallStatus } from "../ports.ts";
 import { shortHash } from "./digest.ts";
-import { LEDGER_HEADER, type LedgerLine, type Run } from "./ledger.ts";
+import { LEDGER_HEADER, type LedgerLine, RECALL_HEADER, type Run } from "./ledger.ts";
 import type { RangeCalls } from "./ledger_range.ts";
 
 /** A ledger that was read back. */
@@ -112,10 +112,11 @@ function parseBelow(text: string): readonly Run[] | null {
  * @returns The lines, or null where header, checksum or a line is not that of a ledger.
  */
 export function parseLedger(text: string): ParsedLedger | null {
-  if (!text.startsWith(`${LEDGER_HEADER}\n`)) return null;
-  const end = text.slice(LEDGER_HEADER.length).match(/\n\[end of ledger; check ([0-9a-f]{8})\](?:\n\n|$)/);
+  const header = [LEDGER_HEADER, RECALL_HEADER].find((line) => text.startsWith(`${line}\n`));
+  if (header === undefined) return null;
+  const end = text.slice(header.length).match(/\n\[end of ledger; check ([0-9a-f]{8})\](?:\n\n|$)/);
   if (end === null || end.index === undefined) return null;
-  const body = text.slice(LEDGER_HEADER.length + 1, LEDGER_HEADER.length + end.index);
+  const body = text.slice(header.length + 1, header.length + end.index);
   if (shortHash(body) !== end[1]) return null;
   const found = body === "" ? [] : body.split("\n");
   const last = found.at(-1)?.match(/^below: (.*)$/s)?.[1];
@@ -123,5 +124,5 @@ export function parseLedger(text: string): ParsedLedger | null {
   const lines = (last === undefined ? found : found.slice(0, -1)).map(parseLine);
   const whole = lines.filter((line) => line !== null);
   if (whole.length !== lines.length || below === null) return null;
-  return { lines: whole, below, prose: text.slice(LEDGER_HEADER.length + end.index + end[0].length) };
+  return { lines: whole, below, prose: text.slice(header.length + end.index + end[0].length) };
 }

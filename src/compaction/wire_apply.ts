@@ -97,7 +97,7 @@ export function applyCut(
   const origins = [...systems, ...(text !== "" || isLate ? [null] : []), ...raw];
   const after = rereadTranscript(made, {
     messages: origins.map((at) =>
-      (at === null ? format.userText(text || renderLedger([], below)) : shown[at]) ?? {}
+      (at === null ? format.userText(text || renderLedger([], { below })) : shown[at]) ?? {}
     ),
     origins,
   });
@@ -183,7 +183,7 @@ function writeSummary(
   const room = reserve - (keepsProse ? proseTokens : 0) - 8;
   const ledger = fitLedger([...earlier, ...lines], { tokens: room, measure, below });
   const parts = [
-    ...(ledger.length > 0 || keepsProse ? [renderLedger(ledger, below)] : []),
+    ...(ledger.length > 0 || keepsProse ? [renderLedger(ledger, { below })] : []),
     ...(keepsProse ? [prose] : []),
   ];
   const recorded = new Set(ledger.map((line) => line.kind === "pair" ? line.ref : ""));

@@ -15,6 +15,8 @@ export interface Agent {
   readonly system?: string;
   /** Tools the model may call. */
   readonly tools?: readonly Tool[];
+  /** Whether the model has the built-in tool `recall`, which reads originals of the log. Default true. */
+  readonly recall?: boolean;
   /** Model calls in one turn. Default 50. */
   readonly maxSteps?: number;
   /** Milliseconds for a call of a tool that sets no time of its own. Default 60,000. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { callsOf } from "../compaction/context.ts";
-import type { AssistantEntry, Clock, Entry, FinishReason, ResultEntry, ToolContext } from "../ports.ts";
+import type { AssistantEntry, Clock, Entry, FinishReason, ResultEntry, Tool, ToolContext } from "../ports.ts";
 import type { Agent } from "./agent.ts";
 import { ABORTED, type CallOutcome, runCall } from "./tools.ts";
 
@@ -26,6 +26,7 @@ export type CallProgress =
 /** What {@link runCalls} needs beside the calls. */
 export interface RunCallsOptions {
   readonly agent: Agent;
+  readonly tools: readonly Tool[];
   /** Why the answer ended that asks for the calls. */
   readonly reason: FinishReason;
   readonly context: Omit<ToolContext, "signal">;
@@ -54,7 +55,7 @@ const NOT_RUN: Partial<Record<FinishReason, string>> = {
  */
 export async function* runCalls(
   calls: readonly Call[],
-  { agent, reason, context, signal, halt, clock, within }: RunCallsOptions,
+  { agent, tools, reason, context, signal, halt, clock, within }: RunCallsOptions,
 ): AsyncGenerator<CallProgress, void> {
   const run = (call: Call): Promise<CallOutcome> => {
     const value = NOT_RUN[reason];
@@ -62,7 +63,6 @@ export async function* runCalls(
       return Promise.resolve({ status: "error", output: { type: "error-text", value }, ms: 0 });
     }
     const timeoutMs = agent.toolTimeoutMs ?? 60_000;
-    const tools = agent.tools ?? [];
     return within(call, () => runCall(call, { tools, context, signal, clock, timeoutMs }));
   };
   const { toolConcurrency: limit = 8 } = agent;

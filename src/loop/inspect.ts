@@ -70,7 +70,7 @@ export async function inspectContext(
     return has(atom, pinned) ? "pinned" : "summarised";
   };
   const measure = await measures.loadMeasure();
-  const text = summaryText(context.view);
+  const text = summaryText(context.view, context.recall);
   return {
     view: version,
     cut,

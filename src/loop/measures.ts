@@ -9,6 +9,7 @@ import { loadCounter, utf8Length } from "../tokens/counter.ts";
 import { boundTokens, type TextMeasure, withMedia } from "../tokens/measure.ts";
 import { ContextMeter, type MeterState } from "../tokens/meter.ts";
 import type { Agent } from "./agent.ts";
+import { hasRecall, toolsOf } from "./recall.ts";
 
 /** The exact counter as a plain function; its data is loaded when something first needs it. */
 export async function loadMeasure(): Promise<TextMeasure> {
@@ -20,11 +21,15 @@ export async function loadMeasure(): Promise<TextMeasure> {
 export interface Measures {
   readonly bound: TextMeasure;
   readonly loadMeasure: () => Promise<TextMeasure>;
+  /** Whether the model can read originals: its summaries say so. */
+  readonly recall: boolean;
 }
 
 /** The measures for a model's provider. */
-export function measuresOf({ model: { media = "unknown" } }: Agent): Measures {
+export function measuresOf(agent: Agent): Measures {
+  const { model: { media = "unknown" } } = agent;
   return {
+    recall: hasRecall(agent),
     bound: withMedia(boundTokens, media),
     loadMeasure: async () => withMedia(await loadMeasure(), media),
   };
@@ -32,7 +37,7 @@ export function measuresOf({ model: { media = "unknown" } }: Agent): Measures {
 
 /** The agent's tools as a model is told about them. */
 export function schemasOf(agent: Agent): readonly ToolSchema[] {
-  return (agent.tools ?? []).map(({ name, description, inputSchema }) => ({
+  return toolsOf(agent).map(({ name, description, inputSchema }) => ({
     name,
     description,
     inputSchema,

@@ -10,7 +10,15 @@ import { callsOf } from "../compaction/context.ts";
 import { prefixName } from "../compaction/prefix.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
-import type { AssistantEntry, Entry, FinishReason, ModelRequest, ResultEntry, Usage } from "../ports.ts";
+import type {
+  AssistantEntry,
+  Entry,
+  FinishReason,
+  ModelRequest,
+  ResultEntry,
+  Tool,
+  Usage,
+} from "../ports.ts";
 import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import { type Answer, askModel } from "./ask.ts";
 import { settingsFor } from "./asked.ts";
@@ -22,6 +30,7 @@ import { Journal } from "./journal.ts";
 import { budgetOf, schemasOf, storeMeter } from "./measures.ts";
 import { retell } from "./left.ts";
 import { TurnTelemetry } from "../telemetry/turn.ts";
+import { toolsOf } from "./recall.ts";
 import { type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
 import { addUsage, callEvent, errorEvent, resultEvent } from "./report.ts";
 
@@ -56,6 +65,8 @@ export class Turn {
   /** Number of the next event. */
   #n: number;
   #budget: Budget;
+  /** The agent's tools, the built-in one over this session's log among them. */
+  readonly #tools: readonly Tool[];
   /** Name of what comes before the messages of each request. */
   readonly #prefix: string;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
@@ -108,6 +119,7 @@ export class Turn {
     this.#request = request;
     this.#opened = opened;
     this.#budget = budget;
+    this.#tools = toolsOf(agent, () => context.entries);
     this.#prefix = prefixName({ system: agent.system ?? "", tools: schemasOf(agent), model: agent.model.id });
     this.#n = nextEvent;
     this.#called = new Set(called);
@@ -132,7 +144,7 @@ export class Turn {
       meter,
       budget,
       policy: agent.compaction?.policy ?? "full",
-      tools: agent.tools ?? [],
+      tools: this.#tools,
       journal: this.#journal,
       clock,
       flag: head.flag ?? null,
@@ -294,7 +306,7 @@ export class Turn {
   }
 
   #isRepeatable({ name }: Call): boolean {
-    return this.#opened.agent.tools?.find((tool) => tool.name === name)?.sideEffect === "none";
+    return this.#tools.find((tool) => tool.name === name)?.sideEffect === "none";
   }
 
   async *#loop(): AsyncGenerator<TurnEventBody, TurnEnd> {
@@ -405,6 +417,7 @@ export class Turn {
     const { agent, context, meter, clock } = this.#opened;
     const progress = runCalls(calls, {
       agent,
+      tools: this.#tools,
       reason,
       context: { session, tenant, ...(user === undefined ? {} : { user }) },
       signal: this.#hands.signal,

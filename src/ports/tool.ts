@@ -39,6 +39,8 @@ export interface Tool extends ToolSchema {
   readonly timeoutMs?: number;
   /** `none`: a call that a crash cut off is run again, rather than closed as aborted. Default `some`. */
   readonly sideEffect?: "none" | "some";
+  /** What a summary says of a result, in a line. Default: both ends, sizes, exit codes and counts. */
+  readonly digest?: (text: string) => string;
   /** Checks the arguments of a call. */
   parse(input: unknown): ToolInput;
   /** Runs the tool on checked input. A string becomes text, anything else JSON. */

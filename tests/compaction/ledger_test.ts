@@ -210,7 +210,7 @@ Deno.test("renderLedger() names one message by one number, and the numbers of wh
   const range: LedgerLine = { kind: "range", seq: 1, to: 1, calls: {}, users: 1, answers: 0 };
   const calls: LedgerLine = { ...range, seq: 4, to: 6, calls: { read: { ok: 1 } }, users: 0 };
   const below = [{ from: 3, to: 3 }, { from: 7, to: 8 }, { from: 12, to: Infinity }];
-  const text = renderLedger([range, calls, pair(12, "1")], below);
+  const text = renderLedger([range, calls, pair(12, "1")], { below });
   assert.deepEqual(text.split("\n").slice(1, -1), [
     "e1 0 calls; 1 user message",
     "e4..e6 1 call: read 1 ok",

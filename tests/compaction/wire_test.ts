@@ -213,7 +213,7 @@ Deno.test("compactTranscript() puts an empty ledger in front of a tail that may 
   const options = { format: "anthropic", isSummary: isLedger } as const;
   const done = compactTranscript(readTranscript(messages, options), { budget: 200, summaryReserve: 60 });
   deepEqual([done.outcome, done.cut?.at], ["compacted", 2]);
-  equal(done.messages[0]?.["content"], renderLedger([], [{ from: 2, to: Infinity }]));
+  equal(done.messages[0]?.["content"], renderLedger([], { below: [{ from: 2, to: Infinity }] }));
   deepEqual(done.messages.slice(1), messages.slice(2));
   const again = compactTranscript(readTranscript(done.messages, options), {
     budget: 200,
@@ -233,7 +233,7 @@ Deno.test("compactTranscript() keeps the caller's summary where no message that 
   deepEqual([done.outcome, done.cut?.at], ["compacted", 6]);
   equal(
     done.messages[0]?.["content"],
-    `${renderLedger([], [{ from: 6, to: Infinity }])}\n\nNothing was said.`,
+    `${renderLedger([], { below: [{ from: 6, to: Infinity }] })}\n\nNothing was said.`,
   );
 });
 

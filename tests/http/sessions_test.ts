@@ -58,7 +58,33 @@ Deno.test("GET /v1/sessions/:id/entries/:ref gives every original, summarised on
   equal(call.result.call, entry.calls[0].ref);
 });
 
-for (const ref of ["x", "e", "e99999", "e0.0", "e1.7", "e-1", "e1.0.0", "%00"]) {
+Deno.test("GET /v1/sessions/:id/entries/:ref pages and searches the text of an original", async () => {
+  const { app } = await audited();
+  const get = async (path: string) => await (await app.request(`/v1/sessions/s/entries/${path}`)).json();
+  const whole = await get("e0..e9?limit=100000");
+  equal(whole.next, null);
+  ok(whole.text.startsWith("e0 user:\naudit 6 units\n\ne1 assistant:"));
+  let [text, offset] = ["", 0 as number | null];
+  for (let pages = 0; offset !== null && pages < 100; pages++) {
+    const page = await get(`e0..e9?offset=${offset}&limit=500`);
+    [text, offset] = [text + page.text, page.next];
+  }
+  equal(text, whole.text);
+  const { hits } = await get("e0..e999?search=audit*units");
+  equal(hits[0].ref, "e0");
+  equal((await get(`${hits[0].ref}?offset=${hits[0].at}&limit=13`)).text, "audit 6 units");
+});
+
+for (const query of ["limit=0", "limit=x", "offset=-1", "search="]) {
+  Deno.test(`GET /v1/sessions/:id/entries/e0?${query} is refused with a sentence`, async () => {
+    const { app } = await audited();
+    const response = await app.request(`/v1/sessions/s/entries/e0?${query}`);
+    equal(response.status, 400);
+    equal((await response.json()).field, query.split("=")[0]);
+  });
+}
+
+for (const ref of ["x", "e", "e9..e3", "e9999..e99999", "e99999", "e0.0", "e1.7", "e-1", "e1.0.0", "%00"]) {
   Deno.test(`GET /v1/sessions/:id/entries/${ref} is a 404 with a sentence`, async () => {
     const { app } = await audited();
     const response = await app.request(`/v1/sessions/s/entries/${ref}`);

@@ -325,7 +325,11 @@ Deno.test("an agent with another system text does not believe the bill of the la
 });
 
 Deno.test("a compaction that is not worth it is told as rejected, and the old view stays", async () => {
-  const bench = new Bench({ window: 8_000, script: replies({ text: "Well." }) });
+  const bench = new Bench({
+    window: 8_000,
+    script: replies({ text: "Well." }),
+    agent: { recall: false },
+  });
   const words = (tokens: number): string => " word".repeat(tokens);
   const key = { tenant: "local", session: "s1" };
   const { lease } = await bench.store.acquire(key, { agent: "a", owner: "o", turn: "old", ttlMs: 1_000 });

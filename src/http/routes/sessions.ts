@@ -4,8 +4,10 @@
  * @module
  */
 import { type Context as HonoContext, Hono } from "hono";
+import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { callsOf, type StoredView } from "../../compaction/context.ts";
+import { originalText, pageOf, parseRef, searchOriginals } from "../../compaction/originals.ts";
 import { inspectContext } from "../../loop/inspect.ts";
 import type { Entry, SessionHead, SessionKey, SessionState } from "../../ports.ts";
 import type { AppEnv } from "../env.ts";
@@ -15,6 +17,26 @@ import { sessionId } from "./turns.ts";
 
 /** Entries in one page of `/messages`. */
 const PAGE = 1_000;
+
+/** Characters of one page of a text, and hits of a search, where none are asked for. */
+const PAGE_CHARACTERS = 65_536;
+const HITS = 100;
+
+const number = z.string().regex(/^\d{1,9}$/, "wanted a whole number").transform(Number);
+const pageQuery = z.object({
+  search: z.string().min(1).max(500).exactOptional(),
+  offset: number.exactOptional(),
+  limit: number.refine((limit) => limit >= 1 && limit <= 10_000_000, "wanted 1 to 10000000").exactOptional(),
+});
+
+/** The page or the search that is asked for; null for neither. */
+function askedOf(query: Readonly<Record<string, string>>): z.infer<typeof pageQuery> | null {
+  const parsed = pageQuery.safeParse(query);
+  if (parsed.success) return Object.keys(parsed.data).length === 0 ? null : parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = String(issue?.path[0]);
+  throw new SelvageError("bad_request", `Cannot page: ${field}: ${issue?.message}`, { fields: { field } });
+}
 
 /** An entry as clients see it: with its reference and those of its calls. */
 function present(entry: Entry): Record<string, unknown> {
@@ -132,27 +154,40 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
 
   app.get("/:id/entries/:ref", async (c) => {
     const key = keyOf(c);
-    const ref = c.req.param("ref");
-    const match = ref.match(/^e(\d{1,15})(?:\.(\d{1,9}))?$/);
+    const name = c.req.param("ref");
+    const ref = parseRef(name);
     const missing = new SelvageError(
       "entry_not_found",
       `Cannot find the entry ${
-        JSON.stringify(ref.slice(0, 40))
-      }: wanted the ref of an entry (e41) or of a call (e41.0)`,
+        JSON.stringify(name.slice(0, 40))
+      }: wanted the ref of an entry (e41), of a call (e41.0) or of a range (e3..e17) that is in the log`,
     );
-    if (match === null) throw missing;
-    const seq = Number(match[1]);
-    if (match[2] === undefined) {
-      const entry = await store.entry(key, seq);
+    if (ref === null) throw missing;
+    const asked = askedOf(c.req.query());
+    if (asked === null && ref.kind === "entry") {
+      const entry = await store.entry(key, ref.seq);
       if (entry === null) throw missing;
       return c.json(present(entry));
     }
     const { entries } = await load(c);
-    const entry = entries[seq];
-    const call = entry === undefined ? undefined : callsOf(entry).find((found) => found.ref === ref);
-    if (call === undefined) throw missing;
-    const result = entries.find((found) => found.kind === "result" && found.call === ref);
-    return c.json({ ...call, result: result === undefined ? null : present(result) });
+    if (asked === null && ref.kind === "call") {
+      const entry = entries[ref.seq];
+      const call = entry && callsOf(entry).find((found) => found.ref === ref.ref);
+      if (call === undefined) throw missing;
+      const result = entries.find((found) => found.kind === "result" && found.call === ref.ref);
+      return c.json({ ...call, result: result === undefined ? null : present(result) });
+    }
+    const text = originalText(entries, ref);
+    if (text === null) throw missing;
+    const { search, offset = 0, limit } = asked ?? {};
+    if (search === undefined) {
+      const page = pageOf(text, { offset, limit: limit ?? PAGE_CHARACTERS });
+      return c.json({ ref: name, ...page, next: page.end < page.total ? page.end : null });
+    }
+    const most = offset + (limit ?? HITS);
+    const { hits, searchedTo } = searchOriginals(entries, { search, ref, most });
+    const next = hits.length === most ? most : null;
+    return c.json({ ref: name, search, hits: hits.slice(offset), next, searchedTo });
   });
 
   app.delete("/:id", async (c) => {
