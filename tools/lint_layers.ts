@@ -15,6 +15,7 @@ const RANK: Record<string, number> = {
   store: 4,
   http: 5,
   client: 5,
+  ai_sdk: 5,
   mod: 6,
   cli: 6,
   transcripts: 6,

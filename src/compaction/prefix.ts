@@ -61,11 +61,16 @@ export interface PrefixedLog {
  *
  * @param entries What is shown, in order; entries without a prefix are left as they are.
  * @param before Name of what comes before them.
+ * @param options `isBound`: nobody can ask the provider for that, so it is left out of the turn in progress as well.
  */
-export function prefixLog(entries: readonly Entry[], before: string): PrefixedLog {
+export function prefixLog(
+  entries: readonly Entry[],
+  before: string,
+  { isBound = false }: { readonly isBound?: boolean } = {},
+): PrefixedLog {
   const stale = new Set<number>();
   let prefix = before;
-  const turn = entries.findLastIndex(({ kind }) => kind === "user");
+  const turn = isBound ? entries.length : entries.findLastIndex(({ kind }) => kind === "user");
   for (const entry of entries.slice(0, Math.max(0, turn))) {
     if (entry.kind !== "assistant" || entry.prefix === undefined) continue;
     if (entry.prefix === prefix || !hasSigned(entry)) continue;

@@ -30,7 +30,7 @@ export interface CompactorOptions {
   readonly budget: Budget;
   readonly policy: "full" | "backward";
   readonly tools: readonly Tool[];
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, "change">;
   readonly clock: Clock;
   readonly flag: Flag | null;
   /** Entries that stay verbatim. */

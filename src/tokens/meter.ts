@@ -57,8 +57,7 @@ function isFactor(factor: unknown): boolean {
 
 /** Measures a context that only grows, until {@link ContextMeter.invalidate} says that it has changed. */
 export class ContextMeter {
-  /** Tokens that are there before any message, in the provider's tokens. */
-  readonly fixed: number;
+  #fixed: number;
   readonly #window: number;
   readonly #factor: number;
   #state: MeterState;
@@ -76,11 +75,21 @@ export class ContextMeter {
     if (!isFactor(factor)) {
       throw new RangeError(`Make a meter: found a token factor of ${factor}, wanted a positive number`);
     }
-    this.fixed = fixed;
+    this.#fixed = fixed;
     this.#factor = factor;
     this.#window = window;
     // What a store gives back may be of another version: without its factor nothing of it can be used.
     this.#state = state !== undefined && isFactor(state.factor) ? state : { anchor: null, factor };
+  }
+
+  /** Tokens that are there before any message, in the provider's tokens. */
+  get fixed(): number {
+    return this.#fixed;
+  }
+
+  /** Puts a better estimate of what is there before any message in the place of the first one. */
+  fix(tokens: number): void {
+    this.#fixed = tokens;
   }
 
   /** What to keep for the next turn. */

@@ -1,0 +1,325 @@
+/**
+ * One loop of somebody else's, followed step by step: its messages as a log, the view in force on it, the meter, and
+ * the engine that a turn of our own has.
+ *
+ * @module
+ */
+import { type Budget, computeBudget } from "../compaction/budget.ts";
+import { Context } from "../compaction/context.ts";
+import { type Imported, importMessages } from "../compaction/import.ts";
+import { prefixLog } from "../compaction/prefix.ts";
+import { type FoundView, type RememberedView, withRemembered } from "../compaction/remembered_views.ts";
+import { SelvageError } from "../core/errors.ts";
+import { viewMessages } from "../core/view.ts";
+import { capOf } from "../loop/cap.ts";
+import { Compactor } from "../loop/compactor.ts";
+import { loadMeasure } from "../loop/measures.ts";
+import type { Clock, Entry, Model, Tool } from "../ports.ts";
+import { boundTokens, measureOutput, type TextMeasure, withMedia } from "../tokens/measure.ts";
+import { ContextMeter } from "../tokens/meter.ts";
+import type { ModelFacts } from "../tokens/models.ts";
+import { isPlausible } from "../tokens/usage.ts";
+import type { CompactStepsEvent, CompactStepsOptions } from "./options.ts";
+import { PREFIX, Renderer } from "./shown.ts";
+import type { LoopMessage, LoopStep } from "./types.ts";
+
+/** What a loop is followed with. */
+export interface LiveLoopOptions extends Pick<CompactStepsOptions, "pin" | "graceMs"> {
+  readonly settings: CompactStepsOptions;
+  readonly facts: ModelFacts;
+  /** Estimate for system text and tools, in the provider's tokens. */
+  readonly fixed: number;
+  readonly clock: Clock;
+  readonly summarizer: Model | null;
+  readonly tools: readonly Tool[];
+  readonly onEvent: (event: CompactStepsEvent) => void;
+}
+
+/** What is done before a step. */
+export interface Advance {
+  /** The history as far as the loop has come. */
+  readonly source: readonly LoopMessage[];
+  /** Whether the run begins with this step. */
+  readonly isFirst: boolean;
+  /** The step before it. */
+  readonly last: LoopStep | undefined;
+}
+
+/** Signed reasoning from before a view that is found again was made under something else. */
+const EARLIER = `${PREFIX}.earlier`;
+
+/** A loop as it goes on. */
+export class LiveLoop {
+  /** The history from its beginning, as the loop would have it if nothing were ever compacted. */
+  source: readonly LoopMessage[];
+  readonly #options: LiveLoopOptions;
+  readonly #context: Context;
+  readonly #meter: ContextMeter;
+  readonly #compactor: Compactor;
+  readonly #renderer = new Renderer();
+  #budget: Budget;
+  #imported: Imported<LoopMessage>;
+  #task = -1;
+  /** Whether what is fixed has been learned from a bill. */
+  #isCalibrated: boolean;
+  /** What was last remembered, to tell a change. */
+  #remembered: string;
+
+  /**
+   * Follows a loop from here on.
+   *
+   * @param source The history.
+   * @param find Finds how its beginning was shown before; asked only where not all of it could be sent as it is.
+   * @param options What it is followed with.
+   * @throws SelvageError `bad_budget`, `bad_message`, `bad_transcript`.
+   */
+  static async open(
+    source: readonly LoopMessage[],
+    find: () => Promise<FoundView | null>,
+    options: LiveLoopOptions,
+  ): Promise<LiveLoop> {
+    const imported = importMessages(source);
+    const { settings, fixed, facts } = options;
+    const budget = budgetOf(settings, fixed);
+    const measures = {
+      bound: withMedia(boundTokens, facts.media),
+      loadMeasure: async () => withMedia(await loadMeasure(), facts.media),
+    };
+    const meter = new ContextMeter({ factor: facts.factor, fixed, window: budget.window });
+    const whole = await Context.create(imported.entries, { view: null, ...measures });
+    const isSmall = (await meter.read(whole, budget.compactAt)).tier === "bound";
+    const found = isSmall ? null : await find();
+    const { entries, view } = withRemembered(imported.entries, found);
+    // What the last step has brought is appended as it is in a turn: each result gets its share of the room.
+    const last = entries.findLastIndex(({ kind }) => kind !== "result") + 1;
+    const seen = found === null || view === null
+      ? 0
+      : imported.places.findLastIndex(({ message }) => message < found.messages) + 1;
+    const before = await Promise.all(
+      entries.slice(0, last).map(async (entry): Promise<Entry> => {
+        if (entry.kind === "assistant") {
+          return { ...entry, prefix: entry.seq < seen ? EARLIER : `${PREFIX}.${view?.version ?? 0}` };
+        }
+        return await capped(entry, { budget, meter, measures });
+      }),
+    );
+    const context = await Context.create(before, { view, ...measures });
+    return new LiveLoop({ source, imported, context, meter, budget, options });
+  }
+
+  private constructor(
+    { source, imported, context, meter, budget, options }: {
+      readonly source: readonly LoopMessage[];
+      readonly imported: Imported<LoopMessage>;
+      readonly context: Context;
+      readonly meter: ContextMeter;
+      readonly budget: Budget;
+      readonly options: LiveLoopOptions;
+    },
+  ) {
+    const { settings, clock, tools, summarizer, graceMs = 5_000 } = options;
+    this.source = source;
+    this.#imported = imported;
+    this.#context = context;
+    this.#meter = meter;
+    this.#budget = budget;
+    this.#options = options;
+    this.#isCalibrated = settings.fixed !== undefined;
+    this.#remembered = JSON.stringify(this.#shown());
+    this.#compactor = new Compactor({
+      context,
+      meter,
+      budget,
+      policy: settings.policy ?? "full",
+      tools,
+      // The view is kept by name of its prefix; a deferral does not outlive the process that the loop runs in.
+      journal: { change: () => {} },
+      clock,
+      flag: null,
+      pinned: () => this.#pinned(),
+      summarizer: summarizer === null ? null : { model: summarizer, graceMs, ownRequest: null },
+    });
+  }
+
+  /** The log. */
+  get entries(): readonly Entry[] {
+    return this.#context.entries;
+  }
+
+  /** Tokens of system text and tools, where a bill has told. */
+  get learnedFixed(): number | null {
+    return this.#isCalibrated ? this.#meter.fixed : null;
+  }
+
+  /**
+   * Takes in what has come since, and compacts where that is due.
+   *
+   * @returns False where the history is no longer the one that was followed.
+   * @throws SelvageError `context_exhausted` where the model cannot be called.
+   */
+  async advance({ source, isFirst, last }: Advance): Promise<boolean> {
+    const imported = importMessages(source);
+    const from = this.#context.entries.length;
+    const isSame = this.#context.entries.every((entry, seq) => isSameEntry(entry, imported.entries[seq]));
+    if (!isSame) return false;
+    this.source = source;
+    this.#imported = imported;
+    if (isFirst || this.#task < 0) this.#task = this.#lastUser();
+    const fresh = imported.entries.slice(from);
+    const billed = isFirst ? undefined : fresh.findLast(({ kind }) => kind === "assistant");
+    for (const [at, entry] of fresh.entries()) {
+      await this.#append(entry, fresh.slice(at));
+      if (entry === billed) this.#anchor(last);
+      if (entry.kind !== "user") await this.#tell(this.#compactor.check());
+    }
+    if (isFirst) {
+      await this.#tell(this.#compactor.honour());
+      await this.#tell(this.#compactor.check());
+    }
+    if (await this.#tell(this.#compactor.admit())) return true;
+    throw new SelvageError(
+      "context_exhausted",
+      `Cannot go on with the loop: its context is over ${this.#budget.stopAt} of ${this.#budget.window} tokens, ` +
+        "and no legal cut makes it smaller; start a new conversation, or use a model with a larger window",
+      { fields: { stopAt: this.#budget.stopAt, window: this.#budget.window } },
+    );
+  }
+
+  /** The messages to send. */
+  messages(): LoopMessage[] {
+    const isBound = this.#options.facts.thinking === "bound";
+    return this.#renderer.render(this.#imported, this.#context, { isBound });
+  }
+
+  /** How the history is shown, where that has changed since it was last asked for; else null. */
+  changedView(): RememberedView | null {
+    const shown = this.#shown();
+    const text = JSON.stringify(shown);
+    if (text === this.#remembered) return null;
+    this.#remembered = text;
+    return shown;
+  }
+
+  /** Puts a view in force that somebody else has made of the same history, and made first. */
+  async adopt({ view }: RememberedView): Promise<void> {
+    const { view: fitting } = withRemembered(this.#context.entries, { view, caps: [] });
+    if (fitting === null || JSON.stringify(fitting) === JSON.stringify(this.#context.view)) return;
+    await this.#context.apply(fitting);
+    this.#meter.invalidate();
+    this.#remembered = JSON.stringify(this.#shown());
+  }
+
+  #shown(): RememberedView {
+    const caps = this.#context.entries.flatMap((entry) =>
+      entry.kind === "result" && entry.cap !== undefined ? [[entry.seq, entry.cap] as const] : []
+    );
+    return { view: this.#context.view, caps };
+  }
+
+  async #append(entry: Entry, rest: readonly Entry[]): Promise<void> {
+    const context = this.#context;
+    if (entry.kind === "assistant") return await context.append({ ...entry, prefix: this.#prefix() });
+    if (entry.kind === "user") return await context.append(entry);
+    // The results of this round that are still to come share the room with this one.
+    const end = rest.findIndex(({ kind }) => kind !== "result");
+    const open = end < 0 ? rest.length : end;
+    const cap = await capOf(entry.output, { open, context, meter: this.#meter, budget: this.#budget });
+    await context.append(cap === null ? entry : { ...entry, cap });
+  }
+
+  /** Names what the answer that is appended now was made under (C6). */
+  #prefix(): string {
+    const { view, entries } = this.#context;
+    const shown = viewMessages(view, entries.length).flatMap((seq) => entries[seq] ?? []);
+    const isBound = this.#options.facts.thinking === "bound";
+    return prefixLog(shown, `${PREFIX}.${view.version}`, { isBound }).prefix;
+  }
+
+  /** Takes the bill of the step whose answer was just appended. */
+  #anchor(last: LoopStep | undefined): void {
+    const { inputTokens = 0, outputTokens = 0 } = last?.usage ?? {};
+    const usage = inputTokens > 0 ? { inputTokens, outputTokens } : undefined;
+    const { window } = this.#budget;
+    const context = this.#context;
+    const bound = context.boundFrom(0);
+    if (!isPlausible(usage, { bound, window, maxOutput: window })) return this.#meter.doubt(usage);
+    this.#calibrate(usage.inputTokens, bound - context.boundFrom(0 + context.length - 1));
+    this.#meter.anchor(usage, context.length);
+  }
+
+  /** Learns from the first bill what is sent beside the messages. */
+  #calibrate(billed: number, bound: number): void {
+    if (this.#isCalibrated) return;
+    this.#isCalibrated = true;
+    const counted = bound / 4 * this.#meter.factor;
+    const fixed = Math.max(0, Math.round(billed - counted));
+    // In a long history the error of the count is larger than what is looked for.
+    if (fixed < 0.3 * counted) return;
+    try {
+      this.#budget = budgetOf(this.#options.settings, fixed);
+      this.#meter.fix(fixed);
+      this.#compactor.use(this.#budget);
+    } catch (error) {
+      // With all that is fixed no budget works out; the thresholds stay, and the ceiling says when it is over.
+      if (!(error instanceof SelvageError) || error.code !== "bad_budget") throw error;
+    }
+  }
+
+  #lastUser(): number {
+    const { entries, places, messages } = this.#imported;
+    return entries.findLastIndex(({ kind }, seq) =>
+      kind === "user" && messages[places[seq]?.message ?? -1]?.role === "user"
+    );
+  }
+
+  #pinned(): readonly number[] {
+    const { pin } = this.#options;
+    const { places, messages } = this.#imported;
+    const pinned = pin === undefined ? [] : this.#context.entries.flatMap(({ kind, seq }) => {
+      const message = messages[places[seq]?.message ?? -1];
+      return kind === "user" && message !== undefined && pin(message) ? [seq] : [];
+    });
+    return this.#task < 0 || pinned.includes(this.#task) ? pinned : [...pinned, this.#task];
+  }
+
+  async #tell<T>(events: AsyncGenerator<unknown, T>): Promise<T> {
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return next.value;
+      this.#options.onEvent(next.value as CompactStepsEvent);
+    }
+  }
+}
+
+/** The thresholds of a loop. */
+export function budgetOf(settings: CompactStepsOptions, fixed: number): Budget {
+  const { window, maxOutput = window } = settings;
+  return computeBudget({ window, maxOutput }, { fixed, settings });
+}
+
+/** A result of an earlier step, shortened where no room would ever be enough for it. */
+async function capped(
+  entry: Entry,
+  { budget, meter, measures }: {
+    readonly budget: Budget;
+    readonly meter: ContextMeter;
+    readonly measures: { readonly bound: TextMeasure; readonly loadMeasure: () => Promise<TextMeasure> };
+  },
+): Promise<Entry> {
+  if (entry.kind !== "result" || entry.cap !== undefined) return entry;
+  const most = Math.floor(budget.maxResult / meter.factor);
+  if (measureOutput(entry.output, measures.bound) <= most) return entry;
+  const size = measureOutput(entry.output, await measures.loadMeasure(), most);
+  return size <= most ? entry : { ...entry, cap: most };
+}
+
+/** Whether two entries say the same; what the loop itself has noted on one does not count. */
+function isSameEntry(a: Entry, b: Entry | undefined): boolean {
+  if (b === undefined || a.kind !== b.kind) return false;
+  if (a.kind === "result" && b.kind === "result") {
+    return a.call === b.call &&
+      (a.output === b.output || JSON.stringify(a.output) === JSON.stringify(b.output));
+  }
+  if (a.kind === "result" || b.kind === "result") return false;
+  return a.message === b.message || JSON.stringify(a.message) === JSON.stringify(b.message);
+}

@@ -1,0 +1,9 @@
+/**
+ * For loops that the AI SDK runs: compaction as a `prepareStep`.
+ *
+ * @module
+ */
+export { compactSteps } from "./compact_steps.ts";
+export type { CompactSteps } from "./compact_steps.ts";
+export type { CompactStepsEvent, CompactStepsOptions, Summarize, SummaryAsked } from "./options.ts";
+export type { LoopMessage, LoopStep, PreparedStep, StepOptions } from "./types.ts";

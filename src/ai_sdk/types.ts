@@ -1,0 +1,45 @@
+/**
+ * The part of AI SDK's loop that compaction needs, as structural types: `streamText`, `generateText` and
+ * `ToolLoopAgent` of its versions 6 and 7 fit them as they are.
+ *
+ * @module
+ */
+
+/** A message of the loop, in any form that the AI SDK knows. */
+export interface LoopMessage {
+  /** `system`, `user`, `assistant` or `tool`. */
+  readonly role: string;
+  /** Text, or parts. */
+  readonly content: unknown;
+}
+
+/** A step that the loop has done. */
+export interface LoopStep {
+  /** What the provider billed for it. */
+  readonly usage?: {
+    /** Tokens of the request, those read from a cache included. */
+    readonly inputTokens?: number | undefined;
+    /** Tokens of the answer. */
+    readonly outputTokens?: number | undefined;
+  };
+}
+
+/** What the loop knows before a step. */
+export interface StepOptions<M extends LoopMessage = LoopMessage> {
+  /** What would be sent. */
+  readonly messages: readonly M[];
+  /** Steps of this run that are done. */
+  readonly steps?: readonly LoopStep[];
+  /** Steps of this run that are done, as a number. */
+  readonly stepNumber?: number;
+  /** The model: an object with a `modelId`, or a name. */
+  readonly model?: unknown;
+  /** Instructions, where the loop tells them (version 7). */
+  readonly instructions?: unknown;
+}
+
+/** What is sent instead. */
+export interface PreparedStep<M extends LoopMessage = LoopMessage> {
+  /** The messages. */
+  messages: M[];
+}
