@@ -10,6 +10,9 @@ import { SelvageError } from "./src/core/errors.ts";
 const share = z.coerce.number().gt(0).lte(1);
 const tokens = z.coerce.number().int().min(2_000).max(100_000_000);
 
+/** A limit that may be left out. */
+const count = (most: number) => z.coerce.number().int().min(1).max(most).optional();
+
 const MINUTE_MS = 60_000;
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 1_440 * MINUTE_MS };
 
@@ -58,6 +61,14 @@ const VARIABLES = {
   ],
   SELVAGE_POLICY: [z.enum(["full", "backward"]).default("full"), "full or backward"],
   SELVAGE_MAX_STEPS: [z.coerce.number().int().min(1).max(100_000).default(50), "a whole number, 1 or more"],
+  SELVAGE_TURNS_PER_MINUTE: [count(1_000_000), "a whole number, 1 or more"],
+  SELVAGE_CONCURRENT_TURNS: [count(500), "a whole number, 1 to 500"],
+  SELVAGE_MAX_TOKENS: [count(1_000_000_000), "a whole number of tokens, 1 or more"],
+  SELVAGE_MAX_SECONDS: [count(86_400), "a whole number of seconds, 1 to 86400"],
+  SELVAGE_MEMORY_MB: [
+    z.coerce.number().int().min(64).max(1_048_576).default(512),
+    "a whole number of MiB, 64 or more",
+  ],
   SELVAGE_KV: [z.string().min(1).default(".selvage/kv.sqlite3"), "a file path, :memory: or a KV Connect URL"],
   SELVAGE_RETENTION: [
     z.string().regex(/^(off|[1-9]\d{0,5}[mhd])$/).transform(durationMs).default(null),

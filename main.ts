@@ -6,7 +6,7 @@
 import { type Config, parseConfig, providerOf } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
-import { apiKeys, createApp, Drain, openAccess } from "./src/http/mod.ts";
+import { apiKeys, createApp, Drain, type Limits, openAccess } from "./src/http/mod.ts";
 import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
 import type { Model, Store } from "./src/ports.ts";
 import { systemClock } from "./src/loop/clock.ts";
@@ -57,6 +57,18 @@ function makeSummarizer(config: Config, model: Model): { readonly summarizer?: M
   const { SELVAGE_SUMMARIZER: name } = config;
   if (name === "off") return {};
   return { summarizer: name === "same" ? model : makeModel(name, config, {}) };
+}
+
+/** The limits of each tenant. */
+function limitsFrom(config: Config): Limits {
+  const {
+    SELVAGE_TURNS_PER_MINUTE: turnsPerMinute,
+    SELVAGE_CONCURRENT_TURNS: concurrentTurns,
+    SELVAGE_MAX_TOKENS: tokens,
+    SELVAGE_MAX_SECONDS: seconds,
+  } = config;
+  const limits = { turnsPerMinute, concurrentTurns, tokens, seconds };
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }
 
 async function openStore(path: string): Promise<Store> {
@@ -139,6 +151,9 @@ const app = createApp({
   },
   store,
   auth: keys === undefined ? openAccess() : apiKeys(keys),
+  limits: limitsFrom(config),
+  // What is made of a body takes several times its bytes.
+  maxBodyBytes: config.SELVAGE_MEMORY_MB * 1_048_576 / 4,
   drain,
 });
 

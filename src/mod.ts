@@ -57,6 +57,8 @@ export {
   hashKey,
   jwt,
   type JwtOptions,
+  type Limits,
+  type LimitsOf,
   openAccess,
   type OpenAccessOptions,
   type Principal,

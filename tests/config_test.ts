@@ -44,6 +44,11 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
     /DENO_SERVE_ADDRESS is "tcp:localhost:8000", wanted tcp:IP:PORT/,
   ],
   [{ DENO_SERVE_ADDRESS: "tcp:127.0.0.1:99999" }, /wanted tcp:IP:PORT/],
+  [{ SELVAGE_TURNS_PER_MINUTE: "0" }, /SELVAGE_TURNS_PER_MINUTE is "0", wanted a whole number, 1 or more/],
+  [{ SELVAGE_CONCURRENT_TURNS: "501" }, /wanted a whole number, 1 to 500/],
+  [{ SELVAGE_MAX_TOKENS: "lots" }, /SELVAGE_MAX_TOKENS is "lots"/],
+  [{ SELVAGE_MAX_SECONDS: "1.5" }, /wanted a whole number of seconds/],
+  [{ SELVAGE_MEMORY_MB: "1" }, /wanted a whole number of MiB, 64 or more/],
   [{ SELVAGE_WINDOWS: "1" }, /unknown variable SELVAGE_WINDOWS/],
   [{ SELVAGE_API_KEY: "a=b" }, /unknown variable SELVAGE_API_KEY,/],
 ];

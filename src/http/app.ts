@@ -6,14 +6,20 @@
 import { Hono } from "hono";
 import type { Agent } from "../loop/agent.ts";
 import { budgetOf } from "../loop/measures.ts";
+import { systemClock } from "../loop/clock.ts";
 import { authenticate, openAccess } from "./auth.ts";
+import { Bodies } from "./bodies.ts";
 import { type AppEnv, peerOf } from "./env.ts";
 import { TurnHost } from "./host.ts";
 import type { AppOptions } from "./options.ts";
+import { Quotas } from "./quotas.ts";
 import { problemOf, refuseWith } from "./problem.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
+
+/** Bytes that bodies may take together. */
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /** A Hono app: `app.fetch`, `app.request()`, `other.route("/agent", app)`. */
 export type App = Hono;
@@ -61,11 +67,17 @@ export function createApp(options: AppOptions): App {
   });
 
   // From here on nothing is served, not even found, for somebody who is nobody.
+  const { store, clock = systemClock, maxBodyBytes = MAX_BODY_BYTES } = options;
+  const bodies = new Bodies(clock, maxBodyBytes);
+  const quotas = new Quotas(store, clock);
   app.use(async (c, next) => {
-    c.set("principal", await authenticate(auth, { request: c.req.raw, context: { peer: peerOf(c) } }));
+    const principal = await authenticate(auth, { request: c.req.raw, context: { peer: peerOf(c) } });
+    c.set("principal", principal);
+    c.set("bodies", bodies);
     await next();
+    for (const [name, value] of Object.entries(quotas.headersOf(principal))) c.res.headers.set(name, value);
   });
-  const host = new TurnHost(options);
+  const host = new TurnHost(options, quotas);
   app.route("/v1/turns", turnRoutes(options, host));
   app.route("/v1/sessions", sessionRoutes(options, host));
   app.route("/v1", transcriptRoutes());

@@ -7,55 +7,17 @@ import type { MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
 import { isObject } from "../formats/format.ts";
+import type { AppEnv } from "./env.ts";
 
 /** What is wrong with a body, named this many times at the most. */
 const MAX_ISSUES = 20;
 
-function tooLarge(limit: number): SelvageError {
-  return new SelvageError(
-    "body_too_large",
-    `Cannot read the body: found more than ${limit} bytes, wanted at most that`,
-    { fields: { limit } },
-  );
-}
-
-/** Runs a read of a body; one that breaks off is the affair of who sent it. */
-async function orCutOff<Value>(read: () => Promise<Value>): Promise<Value> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof SelvageError) throw error;
-    throw new SelvageError(
-      "body_cut_off",
-      "Cannot read the body: the connection broke off in the middle of it",
-      { cause: error },
-    );
-  }
-}
-
-/** The bytes of a body whose length nobody has told. */
-async function readBytes(
-  body: ReadableStream<Uint8Array>,
-  maxSize: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxSize) throw tooLarge(maxSize);
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
-}
-
-/** Refuses bodies of more than `maxSize` bytes with `body_too_large`, encoded ones with `unsupported_encoding`. */
-export function limitBody(maxSize: number): MiddlewareHandler {
+/**
+ * Reads the body before the route does, of at most `maxSize` bytes. Refuses larger ones with `body_too_large`, encoded
+ * ones with `unsupported_encoding`, those that come too slowly with `body_stalled`, and all where there is no room for
+ * them with `service_full`.
+ */
+export function limitBody(maxSize: number): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const request = c.req.raw;
     const encoding = request.headers.get("content-encoding")?.trim() ?? "";
@@ -67,12 +29,18 @@ export function limitBody(maxSize: number): MiddlewareHandler {
         { fields: { field: "content-encoding" } },
       );
     }
-    const { body } = request;
-    const length = request.headers.get("content-length");
-    if (body !== null && (length === null || request.headers.has("transfer-encoding"))) {
-      c.req.raw = new Request(request, { body: await orCutOff(() => readBytes(body, maxSize)) });
-    } else if (Number(length) > maxSize) throw tooLarge(maxSize);
-    await next();
+    await c.get("bodies").use(request, {
+      maxSize,
+      work: async (bytes) => {
+        c.req.raw = new Request(request.url, {
+          method: request.method,
+          headers: request.headers,
+          signal: request.signal,
+          body: bytes,
+        });
+        await next();
+      },
+    });
   };
 }
 
@@ -80,10 +48,10 @@ export function limitBody(maxSize: number): MiddlewareHandler {
  * Reads a body as text.
  *
  * @param request The request; its size is limited by the route.
- * @throws SelvageError `bad_json` where the bytes are no UTF-8, `body_cut_off` where they end too early.
+ * @throws SelvageError `bad_json` where the bytes are no UTF-8.
  */
 export async function readText(request: Request): Promise<string> {
-  const bytes = await orCutOff(() => request.arrayBuffer());
+  const bytes = await request.arrayBuffer();
   try {
     // Replacing what is broken would change messages that come back.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -101,7 +69,7 @@ export async function readText(request: Request): Promise<string> {
  *
  * @param request The request; its size is limited by the route.
  * @param schema What is wanted.
- * @throws SelvageError `bad_json`, `body_cut_off` or `bad_request`, naming the field, what was found and what is
+ * @throws SelvageError `bad_json` or `bad_request`, naming the field, what was found and what is
  *   wanted.
  */
 export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promise<T> {

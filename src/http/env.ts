@@ -5,6 +5,7 @@
  */
 import type { Context } from "hono";
 import type { Principal } from "./auth.ts";
+import type { Bodies } from "./bodies.ts";
 import type { Refuse } from "./problem.ts";
 
 /** Types of the Hono environment. */
@@ -12,7 +13,10 @@ export interface AppEnv {
   /** What `Deno.serve` tells of a connection: the second argument of `app.fetch`. */
   Bindings: { remoteAddr?: { hostname?: string } };
   Variables: {
+    /** Whoever it comes from; an object of this request alone. */
     principal: Principal;
+    /** Reads bodies. */
+    bodies: Bodies;
     /** How the protocol of the route says that something went wrong; problem documents where it is not set. */
     refuse?: Refuse;
   };

@@ -14,7 +14,9 @@ import { closeLeft, wasTaken } from "../loop/left.ts";
 import { resumeTurn, runTurn } from "../loop/turn.ts";
 import type { Clock, Lease, OnDisconnect, Owner, SessionKey, Store } from "../ports.ts";
 import { Drain } from "./drain.ts";
+import { type LimitsOf, limitsOf, withLimits } from "./limits.ts";
 import type { AppOptions } from "./options.ts";
+import type { Quotas } from "./quotas.ts";
 import { type FollowedTurn, type Following, TurnRegistry } from "./registry.ts";
 import { replay, type StoredTurnPlace } from "./replay.ts";
 
@@ -64,9 +66,13 @@ export class TurnHost {
   readonly #drain: Drain;
   readonly #newId: (kind: "turn" | "session") => string;
   readonly #registry = new TurnRegistry();
+  readonly #limits: LimitsOf | undefined;
+  readonly #quotas: Quotas;
 
   /** Makes the host of an app. */
-  constructor(options: AppOptions) {
+  constructor(options: AppOptions, quotas: Quotas) {
+    this.#limits = options.limits;
+    this.#quotas = quotas;
     this.#agents = options.agents;
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
@@ -222,9 +228,11 @@ export class TurnHost {
     const onGone = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
     if (onDisconnect === "abort") clientSignal.addEventListener("abort", onGone, { once: true });
     const key = { ...owner, session };
+    const limits = limitsOf(this.#limits, owner);
+    const leave = await this.#quotas.enter(owner, { turn, session, limits });
     const events = (): AsyncGenerator<TurnEvent, void> =>
       runTurn({
-        agent,
+        agent: withLimits(agent, limits),
         agentName,
         input,
         onDisconnect,
@@ -233,13 +241,22 @@ export class TurnHost {
         suspend: this.#drain.signal,
         ...(pin === undefined ? {} : { pin }),
       }, { store: this.#store, clock: this.#clock, newId: () => turn });
+    let isStarted = false;
+    const onEnd = async (): Promise<void> => {
+      if (isStarted) await leave();
+    };
     try {
-      const started = await this.#add({ turn, key, stop, onDisconnect, events }, async (error) => {
+      const started = await this.#add({ turn, key, stop, onDisconnect, events, onEnd }, async (error) => {
         if (error.code !== "turn_interrupted") return false;
         await this.#revive(key, String(error.fields["turn"]));
         return true;
       });
+      isStarted = true;
+      if (started.isDone) await leave();
       return { ...started.follow(0), turn, session, isReplay: false };
+    } catch (error) {
+      await leave();
+      throw error;
     } finally {
       clientSignal.removeEventListener("abort", onGone);
     }
@@ -250,7 +267,7 @@ export class TurnHost {
     const stop = new AbortController();
     const events = (): AsyncGenerator<TurnEvent, void> =>
       resumeTurn({
-        agent: this.#agent(agent),
+        agent: withLimits(this.#agent(agent), limitsOf(this.#limits, key)),
         turn,
         ...key,
         signal: stop.signal,
@@ -261,17 +278,22 @@ export class TurnHost {
 
   /** Adds a turn to those that run here; `isMended` may do something about what kept it from starting. */
   async #add(
-    { turn, key, stop, onDisconnect, events }: {
+    { turn, key, stop, onDisconnect, events, onEnd: onTurnEnd = () => Promise.resolve() }: {
       readonly turn: string;
       readonly key: SessionKey;
       readonly stop: AbortController;
       readonly onDisconnect: OnDisconnect;
       readonly events: () => AsyncGenerator<TurnEvent, void>;
+      readonly onEnd?: () => Promise<void>;
     },
     isMended: (error: SelvageError) => Promise<boolean> = () => Promise.resolve(false),
   ): Promise<FollowedTurn> {
     for (;;) {
-      const onEnd = this.#drain.enter();
+      const exit = this.#drain.enter();
+      const onEnd = (): void => {
+        // What cannot be counted now is found out when somebody is turned away by it.
+        void onTurnEnd().catch((error) => console.error("Cannot count a turn out:", error)).finally(exit);
+      };
       try {
         const told = untilLost(events(), async () => await this.#store.events(key, turn, AFTER_ALL) !== null);
         return await this.#registry.add({ id: turn, key, events: told, stop, onDisconnect, onEnd });

@@ -7,6 +7,7 @@ import type { Agent } from "../loop/agent.ts";
 import type { Clock, Store } from "../ports.ts";
 import type { Auth } from "./auth.ts";
 import type { Drain } from "./drain.ts";
+import type { LimitsOf } from "./limits.ts";
 
 /** Settings of `createApp()`. */
 export interface AppOptions {
@@ -16,6 +17,10 @@ export interface AppOptions {
   readonly store: Store;
   /** Who may call. Default: `openAccess()`, this machine only. */
   readonly auth?: Auth;
+  /** How much a caller may have: the same for all, or by caller. Default: no limits but those of the agents. */
+  readonly limits?: LimitsOf;
+  /** Bytes that the bodies of all requests under way may take together. Default 128 MiB. */
+  readonly maxBodyBytes?: number;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** Makes ids of turns and sessions. Default: random. */

@@ -26,12 +26,14 @@ export const STATUS: Readonly<Record<string, number>> = {
   unauthorized: 401,
   open_access_refused: 403,
   auth_unavailable: 503,
+  service_full: 503,
   session_not_found: 404,
   entry_not_found: 404,
   turn_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
   unsupported_encoding: 415,
+  body_stalled: 408,
   turn_running: 409,
   turn_interrupted: 409,
   turn_exists: 409,
@@ -44,6 +46,10 @@ export const STATUS: Readonly<Record<string, number>> = {
   turn_suspended: 503,
   turn_lost: 500,
   context_exhausted: 422,
+  turn_out_of_tokens: 422,
+  turn_out_of_time: 422,
+  rate_limited: 429,
+  too_many_turns: 429,
   lease_lost: 409,
   context_length_exceeded: 422,
   store_busy: 503,
@@ -65,6 +71,7 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   unauthorized: { "www-authenticate": "Bearer" },
   auth_unavailable: { "retry-after": "5" },
   shutting_down: { "retry-after": "1" },
+  service_full: { "retry-after": "1" },
   unsupported_encoding: { "accept-encoding": "identity" },
 };
 
@@ -72,7 +79,10 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 export interface Problem {
   readonly code: string;
   readonly detail: string;
+  /** Facts; those that clients may see are in the document. */
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** Further headers of the response. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Names of error fields that clients may see. */
@@ -137,7 +147,7 @@ export function speak(refuse: Refuse): MiddlewareHandler<AppEnv> {
 
 /** The response to a problem, in the form of the route's protocol. */
 export function refuseWith(c: Context<AppEnv>, problem: Problem): Response {
-  return (c.get("refuse") ?? problemResponse)(problem, HEADERS[problem.code] ?? {});
+  return (c.get("refuse") ?? problemResponse)(problem, { ...HEADERS[problem.code], ...problem.headers });
 }
 
 /** Refuses every method that a route does not take; `allow` lists those that it takes. */
@@ -152,9 +162,19 @@ export function refuseMethod(allow: string): (c: Context) => Response {
 /** The problem of an error: our own sentences pass, anything else is `internal` and only logged. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof SelvageError) {
-    return { code: error.code, detail: error.message, fields: error.fields };
+    const { headers } = error.fields;
+    return {
+      code: error.code,
+      detail: error.message,
+      fields: error.fields,
+      ...(isHeaders(headers) ? { headers } : {}),
+    };
   }
   // A client that went away before there was an answer is no fault of the service.
   if (!(error instanceof DOMException && error.name === "AbortError")) console.error(error);
   return { code: "internal", detail: "The service failed; the error is in its log" };
+}
+
+function isHeaders(value: unknown): value is Readonly<Record<string, string>> {
+  return typeof value === "object" && value !== null;
 }

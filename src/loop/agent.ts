@@ -19,6 +19,10 @@ export interface Agent {
   readonly recall?: boolean;
   /** Model calls in one turn. Default 50. */
   readonly maxSteps?: number;
+  /** Tokens, in and out, that one turn may be billed: no further step starts once they are used. Default no limit. */
+  readonly maxTokens?: number;
+  /** Milliseconds that one turn may take, from its input on. Default no limit. */
+  readonly maxMs?: number;
   /** Milliseconds for a call of a tool that sets no time of its own. Default 60,000. */
   readonly toolTimeoutMs?: number;
   /** Calls of one step that run at the same time. Default 8. */

@@ -169,6 +169,14 @@ export class Turn {
     suspend?.addEventListener("abort", this.#onSuspend, { once: true });
     if (signal?.aborted) this.#onAbort();
     if (suspend?.aborted) this.#onSuspend();
+    const { maxMs = Infinity } = agent;
+    if (maxMs < Infinity) {
+      const left = (ours[0]?.at ?? clock.now()) + maxMs - clock.now();
+      clock.sleep(Math.max(0, left), this.#closed.signal).then(
+        () => this.#stop.abort(outOfTime(maxMs)),
+        () => {},
+      );
+    }
   }
 
   #cancel(reason: unknown): void {
@@ -310,9 +318,11 @@ export class Turn {
   }
 
   async *#loop(): AsyncGenerator<TurnEventBody, TurnEnd> {
-    const { agent: { model, maxSteps = 50 }, context, meter } = this.#opened;
+    const { agent: { model, maxSteps = 50, maxTokens = Infinity }, context, meter } = this.#opened;
     for (let step = this.#steps + 1; step <= maxSteps; step++) {
       this.#halt.signal.throwIfAborted();
+      const used = this.#usage.inputTokens + this.#usage.outputTokens;
+      if (used >= maxTokens) throw outOfTokens(used, maxTokens);
       if (!(yield* this.#compactor.admit())) {
         throw new SelvageError(
           "context_exhausted",
@@ -486,6 +496,20 @@ export class Turn {
   #resultEvent(entry: ResultEntry): TurnEventBody {
     return resultEvent(entry, this.#opened.context.shownOutput(entry));
   }
+}
+
+function outOfTokens(used: number, limit: number): SelvageError {
+  return new SelvageError(
+    "turn_out_of_tokens",
+    `Cannot go on with the turn: found ${used} tokens used, wanted at most ${limit}; what was done is stored`,
+  );
+}
+
+function outOfTime(limitMs: number): SelvageError {
+  return new SelvageError(
+    "turn_out_of_time",
+    `Cannot go on with the turn: it took longer than ${limitMs / 1_000} s; what was done is stored`,
+  );
 }
 
 function isDeleted(error: unknown): boolean {

@@ -1,0 +1,187 @@
+/**
+ * Counts turns, right over any number of processes: what is counted lives in the store, and is changed by claims over
+ * the value that was read.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Clock, Owner, SessionKey, Store } from "../ports.ts";
+import type { Limits } from "./limits.ts";
+
+const MINUTE_MS = 60_000;
+
+/** Milliseconds for which a turn counts that was let in and has yet to get the lease of its session. */
+const STARTING_MS = 15_000;
+
+/** Milliseconds for which it is known who runs: longer than a turn is known itself. */
+const RUNNING_KNOWN_MS = 25 * 3_600_000;
+
+/** More than any event's number. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
+/** What is left of the turns of a minute; it fills up steadily. `by` tells equal values of two writers apart. */
+interface Bucket {
+  readonly left: number;
+  readonly at: number;
+  readonly by: string;
+}
+
+/** A turn that runs. `mark` tells it from a second try of the same name. */
+interface Place {
+  readonly session: string;
+  readonly user?: string;
+  readonly at: number;
+  readonly mark: string;
+}
+
+/** Turns that run, by id. */
+interface Running {
+  readonly turns: Readonly<Record<string, Place>>;
+  readonly by: string;
+}
+
+/** The turns that callers may have. */
+export class Quotas {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #headers = new WeakMap<Owner, Readonly<Record<string, string>>>();
+
+  /** Counts in a store. */
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** What the response to a request tells of the caller's quota; `owner` is the request's own principal. */
+  headersOf(owner: Owner): Readonly<Record<string, string>> {
+    return this.#headers.get(owner) ?? {};
+  }
+
+  /**
+   * Lets a turn in; call what it returns when the turn has ended here.
+   *
+   * @throws SelvageError `rate_limited` or `too_many_turns`.
+   */
+  async enter(
+    owner: Owner,
+    { turn, session, limits }: { readonly turn: string; readonly session: string; readonly limits: Limits },
+  ): Promise<() => Promise<void>> {
+    const { turnsPerMinute, concurrentTurns, per } = limits;
+    const group = per === "tenant" ? { tenant: owner.tenant } : owner;
+    // The slot first: a turn that finds none is not charged.
+    const leave = concurrentTurns === undefined
+      ? () => Promise.resolve()
+      : await this.#enter(group, { turn, key: { ...owner, session }, limit: concurrentTurns });
+    try {
+      if (turnsPerMinute !== undefined) await this.#take(owner, group, turnsPerMinute);
+    } catch (error) {
+      await leave();
+      throw error;
+    }
+    return leave;
+  }
+
+  /** Takes one of the turns of a minute. */
+  async #take(owner: Owner, group: Owner, limit: number): Promise<void> {
+    const { left, isTaken } = await this.#change<Bucket, { left: number; isTaken: boolean }>(
+      group,
+      { name: "limit/minute", ttlMs: 2 * MINUTE_MS },
+      (before, by) => {
+        const now = this.#clock.now();
+        const passed = Math.max(0, now - (before?.at ?? now));
+        const left = Math.min(limit, (before?.left ?? limit) + passed * limit / MINUTE_MS);
+        const isTaken = left >= 1 - 1e-9;
+        const value = isTaken ? { left: left - 1, at: Math.max(now, before?.at ?? now), by } : null;
+        return { value, result: { left: isTaken ? left - 1 : left, isTaken } };
+      },
+    );
+    const fullAfter = Math.ceil((limit - left) * 60 / limit);
+    const headers = {
+      "ratelimit-policy": `"turns";q=${limit};w=60`,
+      ratelimit: `"turns";r=${Math.floor(left + 1e-9)};t=${fullAfter}`,
+    };
+    this.#headers.set(owner, headers);
+    if (isTaken) return;
+    const seconds = Math.max(1, Math.ceil((1 - left) * 60 / limit));
+    throw new SelvageError(
+      "rate_limited",
+      `Cannot start the turn: found ${limit} turns started within a minute, wanted at most that; ` +
+        `the next can start in ${seconds} s`,
+      { fields: { limit, headers: { ...headers, "retry-after": String(seconds) } } },
+    );
+  }
+
+  /** Takes a place among the turns that run. */
+  async #enter(
+    group: Owner,
+    { turn, key, limit }: { readonly turn: string; readonly key: SessionKey; readonly limit: number },
+  ): Promise<() => Promise<void>> {
+    const name = { name: "limit/running", ttlMs: RUNNING_KNOWN_MS };
+    const { session, user } = key;
+    const place: Place = {
+      session,
+      ...(user === undefined ? {} : { user }),
+      at: this.#clock.now(),
+      mark: crypto.randomUUID(),
+    };
+    const join = (gone: ReadonlySet<string>): Promise<Running["turns"] | null> =>
+      this.#change<Running, Running["turns"] | null>(group, name, (before, by) => {
+        const all = Object.entries(before?.turns ?? {});
+        const turns = Object.fromEntries(all.filter(([id]) => !gone.has(id)));
+        if (Object.hasOwn(turns, turn)) return { value: null, result: null };
+        if (Object.keys(turns).length >= limit) return { value: null, result: turns };
+        return { value: { turns: { ...turns, [turn]: place }, by }, result: null };
+      });
+    const found = await join(new Set());
+    // Before somebody is turned away it is looked who is really there: a process that died says no goodbye.
+    if (found !== null && await join(await this.#gone(key.tenant, found)) !== null) {
+      throw new SelvageError(
+        "too_many_turns",
+        `Cannot start the turn: found ${limit} turns running, wanted less than that; try again when one has ended`,
+        { fields: { limit, headers: { "retry-after": "1" } } },
+      );
+    }
+    return async () => {
+      await this.#change<Running, void>(group, name, (before, by) => {
+        const { [turn]: own, ...turns } = before?.turns ?? {};
+        return { value: own?.mark === place.mark ? { turns, by } : null, result: undefined };
+      });
+    };
+  }
+
+  /** Turns that no process runs any more. */
+  async #gone(tenant: string, turns: Running["turns"]): Promise<ReadonlySet<string>> {
+    const gone = new Set<string>();
+    for (const [turn, { session, user, at }] of Object.entries(turns)) {
+      const owner = { tenant, ...(user === undefined ? {} : { user }) };
+      const now = this.#clock.now();
+      // The id is claimed with the lease: before that it is about to begin.
+      const hasBegun = await this.#store.claim(owner, `turn/${turn}`) !== undefined;
+      if (!hasBegun && at + STARTING_MS > now) continue;
+      const lease = (await this.#store.events({ ...owner, session }, turn, AFTER_ALL))?.lease;
+      if (lease?.turn !== turn || lease.expires <= now) gone.add(turn);
+    }
+    return gone;
+  }
+
+  /** Changes a value that others may change at the same time; `decide` is asked again until it was not too late. */
+  async #change<Value extends { readonly by: string }, Result>(
+    owner: Owner,
+    { name, ttlMs }: { readonly name: string; readonly ttlMs: number },
+    decide: (
+      before: Value | undefined,
+      by: string,
+    ) => { readonly value: Value | null; readonly result: Result },
+  ): Promise<Result> {
+    let found = await this.#store.claim(owner, name) as Value | undefined;
+    for (;;) {
+      const by = crypto.randomUUID();
+      const { value, result } = decide(found, by);
+      if (value === null) return result;
+      const over = found === undefined ? {} : { over: found };
+      const kept = await this.#store.claim(owner, name, { value, ttlMs, ...over }) as Value;
+      if (kept.by === by) return result;
+      found = kept;
+    }
+  }
+}

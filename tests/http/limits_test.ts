@@ -1,0 +1,328 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { Bodies } from "../../src/http/bodies.ts";
+import { createApp, type Limits } from "../../src/http/mod.ts";
+import { Quotas } from "../../src/http/quotas.ts";
+import type { AppOptions } from "../../src/http/options.ts";
+import type { Store } from "../../src/ports.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { kvStore } from "../../src/store/kv.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { ManualClock } from "../support/clock.ts";
+import { tempKv } from "../support/server.ts";
+import { calls, eventsOf, finish, modelOf, tool } from "../support/turns.ts";
+import { parseFrames } from "../support/sse.ts";
+import type { TurnEvent } from "../../src/loop/events.ts";
+
+const auth = ({ headers }: Request) => {
+  const [tenant = "local", user] = (headers.get("x-who") ?? "local").split("/");
+  return { tenant, ...(user ? { user } : {}) };
+};
+
+function makeApp(clock: ManualClock, options: Partial<AppOptions> = {}) {
+  return createApp({
+    agents: { default: { model: scripted({ script: () => ({ text: "Hi." }) }) } },
+    store: memoryStore({ clock }),
+    clock,
+    auth,
+    ...options,
+  });
+}
+
+function turn(app: ReturnType<typeof makeApp>, who = "local", headers: Record<string, string> = {}) {
+  return Promise.resolve(app.request("/v1/turns", {
+    method: "POST",
+    body: JSON.stringify({ input: "Hi", stream: false }),
+    headers: { "x-who": who, ...headers },
+  }));
+}
+
+async function statuses(responses: readonly Promise<Response>[]): Promise<number[]> {
+  const found: number[] = [];
+  for (const response of responses) {
+    found.push((await response).status);
+    await (await response).body?.cancel();
+  }
+  return found;
+}
+
+Deno.test("turns a minute are limited by caller, with the time to wait for the next", async () => {
+  const clock = new ManualClock();
+  const app = makeApp(clock, { limits: { turnsPerMinute: 3 } });
+  const first = await turn(app, "acme/ann");
+  equal(first.status, 200);
+  equal(first.headers.get("ratelimit-policy"), '"turns";q=3;w=60');
+  equal(first.headers.get("ratelimit"), '"turns";r=2;t=20');
+  await first.body?.cancel();
+  deepEqual(await statuses([turn(app, "acme/ann"), turn(app, "acme/ann")]), [200, 200]);
+  const refused = await turn(app, "acme/ann");
+  equal(refused.status, 429);
+  equal(refused.headers.get("retry-after"), "20");
+  equal(refused.headers.get("ratelimit"), '"turns";r=0;t=60');
+  const { code, limit, detail } = await refused.json();
+  deepEqual([code, limit], ["rate_limited", 3]);
+  match(detail, /the next can start in 20 s/);
+  deepEqual(await statuses([turn(app, "acme/bob"), turn(app, "acme"), turn(app, "other/ann")]), [
+    200,
+    200,
+    200,
+  ]);
+  await clock.advance(19_999);
+  deepEqual(await statuses([turn(app, "acme/ann")]), [429]);
+  await clock.advance(1);
+  deepEqual(await statuses([turn(app, "acme/ann"), turn(app, "acme/ann")]), [200, 429]);
+  await clock.advance(3_600_000);
+  deepEqual(await statuses(Array.from({ length: 4 }, () => turn(app, "acme/ann"))), [200, 200, 200, 429]);
+});
+
+Deno.test("limits may differ by caller, be shared by a tenant, and be none", async () => {
+  const clock = new ManualClock();
+  const app = makeApp(clock, {
+    limits: ({ tenant }): Limits => tenant === "free" ? { turnsPerMinute: 1, per: "tenant" } : {},
+  });
+  deepEqual(await statuses([turn(app, "free/ann"), turn(app, "free/bob")]), [200, 429]);
+  const paid = await turn(app, "paid");
+  equal(paid.headers.get("ratelimit"), null);
+  await paid.body?.cancel();
+  deepEqual(await statuses(Array.from({ length: 5 }, () => turn(app, "paid"))), [200, 200, 200, 200, 200]);
+  const wrong = makeApp(clock, { limits: { concurrentTurns: 501 } });
+  equal((await turn(wrong)).status, 500);
+});
+
+Deno.test("a repeated request with an idempotency key is not charged again", async () => {
+  const app = makeApp(new ManualClock(), { limits: { turnsPerMinute: 1, concurrentTurns: 1 } });
+  const key = { "idempotency-key": "k" };
+  deepEqual(await statuses([turn(app, "local", key)]), [200]);
+  deepEqual(await statuses([turn(app, "local", key)]), [200]);
+  deepEqual(await statuses([turn(app)]), [429]);
+});
+
+let rounds = 0;
+
+/** Many processes that let in turns of one caller, each with its own connection to one database. */
+async function race(stores: readonly Store[], limits: Limits) {
+  const clock = new ManualClock();
+  const round = rounds++;
+  const all = stores.flatMap((store, process) => {
+    const quotas = new Quotas(store, clock);
+    return Array.from(
+      { length: 8 },
+      (_, n) =>
+        quotas.enter({ tenant: "acme" }, { turn: `${round}-${process}-${n}`, session: `s${n}`, limits }),
+    );
+  });
+  const outcomes = await Promise.allSettled(all);
+  const leaves = outcomes.flatMap((outcome) => outcome.status === "fulfilled" ? [outcome.value] : []);
+  return { in: leaves.length, leave: () => Promise.all(leaves.map((leave) => leave())) };
+}
+
+Deno.test("counters are right over several processes on one database", async () => {
+  await using folder = await tempKv();
+  const path = new URL(`../../${folder.path}`, import.meta.url).pathname;
+  const stores = await Promise.all([1, 2, 3].map(() => kvStore({ path })));
+  try {
+    equal((await race(stores, { turnsPerMinute: 7 })).in, 7);
+    const running = await race(stores, { concurrentTurns: 5 });
+    equal(running.in, 5);
+    equal((await race(stores, { concurrentTurns: 5 })).in, 0);
+    await running.leave();
+    equal((await race(stores, { concurrentTurns: 5 })).in, 5);
+  } finally {
+    for (const store of stores) store.close();
+  }
+});
+
+Deno.test("turns at once are limited; one that ends, fails or is cancelled makes room", async () => {
+  const clock = new ManualClock();
+  const held: PromiseWithResolvers<void>[] = [];
+  const model = modelOf(async function* (_, signal) {
+    const wait = Promise.withResolvers<void>();
+    held.push(wait);
+    signal.addEventListener("abort", () => wait.reject(signal.reason));
+    await wait.promise;
+    yield finish("Done.");
+  });
+  const app = makeApp(clock, { agents: { default: { model } }, limits: { concurrentTurns: 2 } });
+  const start = () =>
+    Promise.resolve(app.request("/v1/turns", { method: "POST", body: JSON.stringify({ input: "go" }) }));
+  const [one, two] = [await start(), await start()];
+  const refused = await start();
+  equal(refused.status, 429);
+  equal(refused.headers.get("retry-after"), "1");
+  equal((await refused.json()).code, "too_many_turns");
+  // Streams pull: the model is asked when somebody reads.
+  const reading = one.text();
+  await clock.advance(1);
+  held[0]?.resolve();
+  match(await reading, /turn\.finished/);
+  const three = await start();
+  equal(three.status, 200, "the first has made room");
+  await two.body?.cancel();
+  const four = await start();
+  equal(four.status, 200, "the second has made room");
+  await three.body?.cancel();
+  await four.body?.cancel();
+});
+
+Deno.test("a turn of a process that died holds no place", async () => {
+  const clock = new ManualClock();
+  const store = memoryStore({ clock });
+  const limits = { concurrentTurns: 1 };
+  const enter = (name: string) =>
+    new Quotas(store, clock).enter({ tenant: "acme" }, { turn: name, session: name, limits });
+  await enter("a");
+  await rejects(enter("b"), { code: "too_many_turns" }, "it may be about to begin");
+  await store.acquire({ tenant: "acme", session: "a" }, {
+    agent: "default",
+    owner: "x",
+    turn: "a",
+    ttlMs: 10_000,
+  });
+  await rejects(enter("b"), { code: "too_many_turns" }, "it runs");
+  await clock.advance(10_000);
+  const leave = await enter("b");
+  await rejects(enter("c"), { code: "too_many_turns" });
+  await leave();
+  await enter("c");
+  await clock.advance(15_000);
+  await enter("d");
+});
+
+Deno.test("a turn ends at its limits of steps, tokens and seconds, with its calls closed and its log stored", async () => {
+  const clock = new ManualClock();
+  const script = () => calls("look", { at: 1 });
+  const wait = tool("wait", (_, { signal }) => clock.sleep(60_000, signal));
+  const look = tool("look", () => "Nothing.");
+  async function run(limits: Limits, agent: object): Promise<TurnEvent[]> {
+    const app = makeApp(clock, {
+      limits,
+      agents: { default: { model: scripted({ script }), tools: [look, wait], ...agent } },
+    });
+    const response = await app.request("/v1/turns", {
+      method: "POST",
+      body: JSON.stringify({ input: "go" }),
+    });
+    const text = response.text();
+    for (let n = 0; n < 12; n++) await clock.advance(1_000);
+    return parseFrames(await text).map(({ event, data }) => ({ type: event, ...data }) as TurnEvent);
+  }
+  const steps = await run({ steps: 3 }, { maxSteps: 9 });
+  deepEqual([steps.at(-1)?.type, eventsOf(steps, "step.started").length], ["turn.finished", 3]);
+  equal(eventsOf(steps, "turn.finished")[0]?.reason, "max-steps");
+  equal(eventsOf(await run({ steps: 9 }, { maxSteps: 3 }), "step.started").length, 3);
+
+  const tokens = await run({ tokens: 1_000 }, {});
+  const [end] = eventsOf(tokens, "turn.finished");
+  const used = (end?.usage.inputTokens ?? 0) + (end?.usage.outputTokens ?? 0);
+  ok(used >= 1_000 && used < 1_500, `${used} tokens`);
+  equal(eventsOf(tokens, "error")[0]?.code, "turn_out_of_tokens");
+  equal(end?.reason, "error");
+
+  const slow = scripted({ script: () => calls("wait", { at: 1 }) });
+  const seconds = await run({ seconds: 5 }, { model: slow });
+  equal(eventsOf(seconds, "error")[0]?.code, "turn_out_of_time");
+  equal(eventsOf(seconds, "tool.result")[0]?.status, "aborted");
+  equal(eventsOf(seconds, "turn.finished")[0]?.reason, "error");
+  deepEqual(clock.sleeping, [], "a timer is left");
+});
+
+/** A body that sends what it is told to, when it is told to. */
+function slowBody(): {
+  request: Request;
+  send: (text: string) => void;
+  end: () => void;
+  isCancelled: () => boolean;
+} {
+  let control!: ReadableStreamDefaultController<Uint8Array>;
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => void (control = controller),
+    cancel: () => void (isCancelled = true),
+  });
+  return {
+    request: new Request("http://localhost/v1/turns", { method: "POST", body }),
+    send: (text) => control.enqueue(new TextEncoder().encode(text)),
+    end: () => control.close(),
+    isCancelled: () => isCancelled,
+  };
+}
+
+Deno.test("a body that stalls, or drips for ever, gets 408 and is read no more", async () => {
+  const clock = new ManualClock();
+  const app = makeApp(clock);
+  const stalled = slowBody();
+  const response = app.request(stalled.request);
+  stalled.send('{"input":');
+  await clock.advance(9_999);
+  stalled.send('"Hi"');
+  await clock.advance(9_999);
+  ok(!stalled.isCancelled());
+  await clock.advance(10_000);
+  equal((await response).status, 408);
+  equal((await (await response).json()).code, "body_stalled");
+  ok(stalled.isCancelled());
+  const dripping = slowBody();
+  const dripped = app.request(dripping.request);
+  for (let n = 0; n < 24; n++) {
+    dripping.send(" ");
+    await clock.advance(5_000);
+  }
+  equal((await dripped).status, 408);
+  const slow = slowBody();
+  const answered = app.request(slow.request);
+  for (const part of ['{"input"', ':"Hi","stream"', ":false}"]) {
+    slow.send(part);
+    await clock.advance(9_000);
+  }
+  slow.end();
+  equal((await answered).status, 200);
+  await (await answered).body?.cancel();
+  deepEqual(clock.sleeping, [], "a timer is left");
+});
+
+Deno.test("bodies that are held together take a bounded amount of memory, and more get 503", async () => {
+  const clock = new ManualClock();
+  const app = makeApp(clock, { maxBodyBytes: 100_000 });
+  const big = JSON.stringify({ input: "x".repeat(60_000), stream: false });
+  const send = (body: string) =>
+    Promise.resolve(app.request("/v1/turns", {
+      method: "POST",
+      body,
+      headers: { "content-length": String(body.length) },
+    }));
+  equal((await statuses([send(big)]))[0], 200);
+  const found = await statuses([
+    send(big),
+    send(big),
+    send(JSON.stringify({ input: "small", stream: false })),
+  ]);
+  deepEqual(found, [200, 503, 200]);
+  // What is announced counts before it has come, and is given back when the client has gone.
+  const bodies = new Bodies(clock, 1_000);
+  const work = () => Promise.resolve("done");
+  const waiting = slowBody();
+  const use = bodies.use(new Request(waiting.request, { headers: { "content-length": "900" } }), {
+    maxSize: 5_000,
+    work,
+  });
+  equal(bodies.held, 900);
+  await rejects(
+    bodies.use(
+      new Request("http://x/", {
+        method: "POST",
+        body: "x".repeat(200),
+        headers: { "content-length": "200" },
+      }),
+      { maxSize: 5_000, work },
+    ),
+    { code: "service_full" },
+  );
+  waiting.end();
+  equal(await use, "done");
+  equal(bodies.held, 0);
+  // A body of unknown length counts as it grows.
+  const growing = slowBody();
+  const grown = bodies.use(growing.request, { maxSize: 5_000, work });
+  growing.send("x".repeat(1_001));
+  await rejects(grown, { code: "service_full" });
+  equal(bodies.held, 0);
+});
