@@ -6,14 +6,16 @@
 import { prefixChain } from "../compaction/prefix_chain.ts";
 import { RememberedViews } from "../compaction/remembered_views.ts";
 import { systemClock } from "../loop/clock.ts";
+import { recallTool } from "../loop/recall.ts";
 import type { Tool } from "../ports.ts";
 import { utf8Length } from "../tokens/counter.ts";
 import { modelFacts } from "../tokens/models.ts";
 import { budgetOf, LiveLoop, type LiveLoopOptions } from "./live_loop.ts";
 import type { CompactStepsOptions } from "./options.ts";
 import { LiveLoops } from "./live_loops.ts";
+import { loopRecall } from "./recall.ts";
 import { summarizerModel } from "./summarizer.ts";
-import type { LoopMessage, PreparedStep, StepOptions } from "./types.ts";
+import type { LoopMessage, LoopTool, PreparedStep, StepOptions } from "./types.ts";
 
 /** What `compactSteps()` makes: a `prepareStep` of the AI SDK. */
 export interface CompactSteps {
@@ -24,6 +26,11 @@ export interface CompactSteps {
    * @returns The messages to send, undefined where they can stay as they are.
    */
   <M extends LoopMessage>(options: StepOptions<M>): Promise<PreparedStep<M> | undefined>;
+  /**
+   * A tool for the same loop that reads originals of what was shortened or taken away, by the refs of the ledger. Set
+   * `recall: true` where the loop has it, so that the ledger says so.
+   */
+  readonly recall: LoopTool;
 }
 
 /**
@@ -64,9 +71,8 @@ export function compactSteps(options: CompactStepsOptions): CompactSteps {
   const { window, fixed, store, owner, summarize, clock = systemClock, onEvent = () => {} } = options;
   budgetOf(options, fixed ?? 0);
   const summarizer = summarize === undefined ? null : summarizerModel(summarize, window);
-  const tools = Object.entries(options.verbatimArgs ?? {}).map(([name, verbatimArgs]) =>
-    nameOnly(name, verbatimArgs)
-  );
+  const named = Object.entries(options.verbatimArgs ?? {}).map(([name, args]) => nameOnly(name, args));
+  const tools = options.recall === true ? [...named, recallTool(() => [])] : named;
   const loops = new LiveLoops();
   /** What is sent beside the messages, by the model's name. */
   const learned = new Map<string, number>();
@@ -97,7 +103,9 @@ export function compactSteps(options: CompactStepsOptions): CompactSteps {
     };
   }
 
-  return async function prepareStep<M extends LoopMessage>(step: StepOptions<M>) {
+  async function prepareStep<M extends LoopMessage>(
+    step: StepOptions<M>,
+  ): Promise<PreparedStep<M> | undefined> {
     const { messages, steps = [], stepNumber = steps.length, model } = step;
     const names = await prefixChain(messages);
     const known = loops.take(names);
@@ -121,7 +129,9 @@ export function compactSteps(options: CompactStepsOptions): CompactSteps {
     // Both go on from here: loops that keep what is returned, and loops that come again with the whole history.
     loops.keep(loop, [names, isSame ? names : await prefixChain(shown)]);
     return isSame ? undefined : { messages: shown };
-  };
+  }
+
+  return Object.assign(prepareStep, { recall: loopRecall(loops) });
 }
 
 /** The name of a model, as an object or as text; empty where it has none. */

@@ -84,6 +84,7 @@ export class LiveLoop {
     const measures = {
       bound: withMedia(boundTokens, facts.media),
       loadMeasure: async () => withMedia(await loadMeasure(), facts.media),
+      recall: settings.recall ?? false,
     };
     const meter = new ContextMeter({ factor: facts.factor, fixed, window: budget.window });
     const whole = await Context.create(imported.entries, { view: null, ...measures });

@@ -49,6 +49,8 @@ export interface CompactStepsOptions extends CompactionSettings {
   readonly pin?: (message: LoopMessage) => boolean;
   /** Arguments that a ledger line keeps to 400 characters, by name of the tool. Paths and commands are kept anyway. */
   readonly verbatimArgs?: Readonly<Record<string, readonly string[]>>;
+  /** Whether the loop has the tool `recall` that comes along, which the ledger says then. Default false. */
+  readonly recall?: boolean;
   /** Told of readings, compactions and deferrals, and, as an `error`, of a store that fails. */
   readonly onEvent?: (event: CompactStepsEvent) => void;
   /** Default: the machine's clock. */

@@ -48,7 +48,7 @@ export class Renderer {
     const own = Map.groupBy(entries, ({ seq }) => places[seq]?.message ?? -1);
     const out: M[] = [];
     let owner: Entry | null = null;
-    let summary = view.ledger.length === 0 ? null : this.#summaryOf(summaryText(view));
+    let summary = view.ledger.length === 0 ? null : this.#summaryOf(summaryText(view, context.recall));
     for (const [at, message] of messages.entries()) {
       const made = own.get(at) ?? [];
       // An approval has no entry of its own: it stays with the answer that it belongs to.

@@ -38,6 +38,20 @@ export interface StepOptions<M extends LoopMessage = LoopMessage> {
   readonly instructions?: unknown;
 }
 
+/** A tool of the AI SDK. */
+export interface LoopTool {
+  /** What it does, for the model. */
+  readonly description: string;
+  /** A zod schema of the arguments. */
+  // deno-lint-ignore no-explicit-any -- the AI SDK takes the types of a tool from its schema; ours are not its own
+  readonly inputSchema: any;
+  /** Does the work. */
+  readonly execute: (
+    input: unknown,
+    context: { readonly messages: readonly LoopMessage[] },
+  ) => Promise<string>;
+}
+
 /** What is sent instead. */
 export interface PreparedStep<M extends LoopMessage = LoopMessage> {
   /** The messages. */

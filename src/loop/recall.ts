@@ -19,7 +19,8 @@ const MAX_PAGE = 100_000;
 const HITS = 20;
 const MAX_HITS = 200;
 
-const input = z.object({
+/** What the tool is asked. */
+export const RECALL_INPUT = z.object({
   ref: z.string().max(40).describe("e41, e41.0 or e3..e17").optional(),
   search: z.string().min(1).max(500).describe("any case, * is anything in a line").optional(),
   offset: z.number().int().min(0).optional(),
@@ -52,7 +53,7 @@ function ownOf(entries: readonly Entry[]): (entry: Entry) => boolean {
   };
 }
 
-function recall(entries: readonly Entry[], asked: z.infer<typeof input>): string {
+function recall(entries: readonly Entry[], asked: z.infer<typeof RECALL_INPUT>): string {
   const { search, offset = 0 } = asked;
   const ref = asked.ref === undefined ? null : refOf(asked.ref);
   if (ref !== null && originalText(entries, ref) === null) throw missing(asked.ref ?? "", entries);
@@ -86,7 +87,7 @@ export function recallTool(entries: () => readonly Entry[]): Tool {
     ...defineTool({
       name: RECALL,
       description: DESCRIPTION,
-      input,
+      input: RECALL_INPUT,
       verbatimArgs: ["ref", "search"],
       // Nothing is changed by it: a call that a crash cut off is made again.
       sideEffect: "none",

@@ -129,21 +129,23 @@ Deno.test.each([...VERSIONS])(
     await using double = startDouble({ script: clerk, window: 10 * WINDOW });
     const events: CompactStepsEvent[] = [];
     const ai = await load();
+    const prepareStep = compactSteps({
+      window: WINDOW,
+      maxOutput: MAX_OUTPUT,
+      fixed: fixedTokens(bench.agent),
+      tokenFactor: 1,
+      verbatimArgs: Object.fromEntries(tools.map(({ name, verbatimArgs }) => [name, verbatimArgs])),
+      recall: true,
+      onEvent: (event) => events.push(event),
+    });
     const run = ai.streamText({
       // Bills come with streams only where they are asked for.
       model: await openai(double.url, { includeUsage: false }),
-      tools: toolSet(ai, asOurs(tools)),
+      tools: { ...toolSet(ai, asOurs(tools)), recall: prepareStep.recall },
       system,
       prompt: TASK,
       stopWhen: ai.stepCountIs(300),
-      prepareStep: compactSteps({
-        window: WINDOW,
-        maxOutput: MAX_OUTPUT,
-        fixed: fixedTokens(bench.agent),
-        tokenFactor: 1,
-        verbatimArgs: Object.fromEntries(tools.map(({ name, verbatimArgs }) => [name, verbatimArgs])),
-        onEvent: (event) => events.push(event),
-      }),
+      prepareStep,
     });
     const said = eventsOf(own, "text.delta").map((event) => event.text).join("");
     assert.ok(said.endsWith(await run.text), said);
@@ -153,6 +155,6 @@ Deno.test.each([...VERSIONS])(
     const { messages } = double.requests.at(-1) as {
       readonly messages: readonly { readonly content: string }[];
     };
-    assert.equal(messages[1]?.content, summaryText(view as StoredView));
+    assert.equal(messages[1]?.content, summaryText(view as StoredView, true));
   },
 );
