@@ -20,7 +20,7 @@ import {
 } from "../tokens/measure.ts";
 import type { MeterItems } from "../tokens/meter.ts";
 import { type LedgerLine, renderLedger } from "./ledger.ts";
-import { type PrefixedLog, prefixLog, withoutSigned } from "./prefix.ts";
+import { type PrefixedLog, prefixLog, viewPrefix, withoutSigned } from "./prefix.ts";
 import { isOwnCall, renderEntry, renderResults, type ShownResult } from "./render.ts";
 import { shortenOutput } from "./shorten.ts";
 
@@ -36,7 +36,7 @@ export interface StoredView extends View {
 }
 
 /** The summary of a view as the model is shown it: the ledger, then prose where there is some; `recall` as in its frame. */
-export function summaryText({ ledger, prose }: StoredView, recall: boolean): string {
+export function summaryText({ ledger, prose }: StoredView, recall = false): string {
   const text = renderLedger(ledger, { recall });
   return prose === undefined ? text : `${text}\n\n${prose}`;
 }
@@ -315,6 +315,20 @@ export class Context implements MeterItems {
     return { items, stale, at: items.length, round, messages };
   }
 
+  /** What each message is made of: `summary`, entries by their refs, and results by those of their calls. */
+  refs(): readonly (readonly string[])[] {
+    const refs: string[][] = [];
+    for (const [at, shown] of this.#items.entries()) {
+      const { item } = shown;
+      const last = this.#items[at - 1];
+      if (item.kind === "summary") refs.push(["summary"]);
+      else if (item.entry.kind !== "result") refs.push([`e${item.entry.seq}`]);
+      else if (last !== undefined && isResult(last)) refs.at(-1)?.push(item.entry.call);
+      else refs.push([item.entry.call]);
+    }
+    return refs;
+  }
+
   /**
    * Names the prefix of what is appended now.
    *
@@ -326,7 +340,7 @@ export class Context implements MeterItems {
 
   #prefixed(prefix: string): PrefixedLog {
     const turn = this.#items.findLastIndex(({ item }) => item.kind === "entry" && item.entry.kind === "user");
-    const name = `${prefix}.${this.#view.version}`;
+    const name = viewPrefix(prefix, this.#view.version);
     // Within a turn nothing is added to the completed ones.
     const key = `${name} ${turn}`;
     if (this.#lastPrefix?.key !== key) {

@@ -27,6 +27,17 @@ export function prefixName(
   return hash + shortHash(hash + text);
 }
 
+/** The name of a prefix within a view: what comes before the messages, then which view they are shown by. */
+export function viewPrefix(before: string, view: number): string {
+  return `${before}.${view}`;
+}
+
+/** Reads the name of a prefix that an answer was stored with; null for what is none. */
+export function readPrefix(prefix: string): { readonly before: string; readonly view: number } | null {
+  const [, before, view] = prefix.match(/^([0-9a-f]+)\.(\d{1,15})(?:-|$)/) ?? [];
+  return before === undefined ? null : { before, view: Number(view) };
+}
+
 type Part = Exclude<AssistantEntry["message"]["content"], string>[number];
 
 /** Reasoning with a provider's signature, or in a form that only the provider can read. */

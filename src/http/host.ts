@@ -156,6 +156,30 @@ export class TurnHost {
     return isOver ? null : this.#replay(place, from);
   }
 
+  /**
+   * Where a turn is, and the agent that answered in it.
+   *
+   * @param session Where it is looked for: the id of a turn alone is known for a day.
+   * @throws SelvageError `turn_not_found`, `unknown_agent`.
+   */
+  async agentOf(
+    owner: Owner,
+    { turn, session }: { readonly turn: string; readonly session?: string },
+  ): Promise<{ readonly key: SessionKey; readonly agent: Agent }> {
+    const key = session === undefined ? (await this.#place(owner, turn))?.key : { ...owner, session };
+    const head = key === undefined ? undefined : (await this.#store.read(key))?.head;
+    if (key === undefined || head === undefined) {
+      throw new SelvageError(
+        "turn_not_found",
+        `Cannot find the turn ${
+          JSON.stringify(turn.slice(0, 128))
+        }: it was never here, or it ended over a day ago ` +
+          "and wants its ?session=",
+      );
+    }
+    return { key, agent: this.#agent(head.agent, "show") };
+  }
+
   /** Notes a stream that is to end before the service does; call what it returns when it has. */
   enter(): () => void {
     return this.#drain.enter();
@@ -343,13 +367,13 @@ export class TurnHost {
     return Object.hasOwn(this.#agents, agent);
   }
 
-  #agent(name: string): Agent {
+  #agent(name: string, action = "start"): Agent {
     const agent = this.#has(name) ? this.#agents[name] : undefined;
     if (agent !== undefined) return agent;
     const names = Object.keys(this.#agents).join(", ");
     throw new SelvageError(
       "unknown_agent",
-      `Cannot start the turn: found no agent ${JSON.stringify(name)}, wanted one of ${names}`,
+      `Cannot ${action} the turn: found no agent ${JSON.stringify(name)}, wanted one of ${names}`,
     );
   }
 

@@ -30,6 +30,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   session_not_found: 404,
   entry_not_found: 404,
   turn_not_found: 404,
+  step_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
   unsupported_encoding: 415,

@@ -128,7 +128,7 @@ function inputTokens(input: Input, measure: TextMeasure): number {
 }
 
 /** The entry that holds what a turn was asked. */
-function inputOf(entries: readonly Entry[], turn: string): UserEntry | undefined {
+export function inputOf(entries: readonly Entry[], turn: string): UserEntry | undefined {
   return entries.filter((entry) => entry.kind === "user").find((entry) => entry.turn === turn);
 }
 

@@ -21,7 +21,6 @@ import type {
 } from "../ports.ts";
 import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import { type Answer, askModel } from "./ask.ts";
-import { settingsFor } from "./asked.ts";
 import { abortedResult, type Call, openCalls, runCalls } from "./calls.ts";
 import { capOf } from "./cap.ts";
 import { Compactor } from "./compactor.ts";
@@ -31,6 +30,7 @@ import { budgetOf, schemasOf, storeMeter } from "./measures.ts";
 import { retell } from "./left.ts";
 import { TurnTelemetry } from "../telemetry/turn.ts";
 import { toolsOf } from "./recall.ts";
+import { requestOf } from "./request.ts";
 import { type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
 import { addUsage, callEvent, errorEvent, resultEvent } from "./report.ts";
 
@@ -400,14 +400,9 @@ export class Turn {
 
   #modelRequest(): ModelRequest {
     const { agent, asked, context } = this.#opened;
-    const budget = this.#budget;
-    return {
-      system: agent.system ?? "",
-      messages: context.messages(this.#prefix),
-      tools: schemasOf(agent),
-      maxOutput: Math.min(budget.maxOutput, asked.settings?.maxOutput ?? budget.maxOutput),
-      ...settingsFor(asked, this.#steps === 0),
-    };
+    const { maxOutput } = this.#budget;
+    const messages = context.messages(this.#prefix);
+    return requestOf({ agent, asked, step: this.#steps + 1, messages, maxOutput });
   }
 
   /** What the model has been sent before, up to an entry. */

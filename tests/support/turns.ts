@@ -163,7 +163,7 @@ export class Bench {
 /** A store whose `commit` is another one. */
 export function withCommit(store: Store, commit: Store["commit"]): Store {
   return {
-    read: (key) => store.read(key),
+    read: (key, options) => store.read(key, options),
     entry: (key, seq) => store.entry(key, seq),
     acquire: (key, options) => store.acquire(key, options),
     commit,

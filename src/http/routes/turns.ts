@@ -7,6 +7,7 @@ import { Hono } from "hono";
 import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
+import { diffRequests, inspectRequest } from "../../loop/inspect_request.ts";
 import { encodeNative, foldTurn } from "../encode/native.ts";
 import type { AppEnv } from "../env.ts";
 import type { IdempotencyKey, TurnHost } from "../host.ts";
@@ -115,6 +116,25 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     return c.body(null, 204);
   });
 
+  app.get("/:id/steps/:step/request", async (c) => {
+    const turn = c.req.param("id");
+    const step = stepOf(c.req.param("step"), "step");
+    const { session, diff } = c.req.query();
+    const known = session === undefined ? {} : { session: parseQuery(sessionId, session, "session") };
+    const { key, agent } = await host.agentOf(c.get("principal"), { turn, ...known });
+    const shown = await inspectRequest(options.store, { key, turn, step, agent });
+    const answer = { session: key.session, ...shown };
+    if (diff === undefined) return c.json(answer);
+    const back = diff.match(/^n-(\d{1,9})$/)?.[1];
+    const from = back === undefined ? stepOf(diff, "diff") : step - Number(back);
+    if (!(from >= 1 && from < step)) {
+      throw badQuery("diff", `found ${JSON.stringify(diff.slice(0, 40))}, wanted an earlier step, or n-1`);
+    }
+    const { request: _, refs: __, ...facts } = answer;
+    const earlier = await inspectRequest(options.store, { key, turn, step: from, agent });
+    return c.json({ ...facts, diff: diffRequests(earlier, shown) });
+  });
+
   app.post("/:id/cancel", async (c) => {
     const id = c.req.param("id");
     const cancelled = await host.cancel(c.get("principal"), id);
@@ -123,6 +143,24 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   return app;
+}
+
+function badQuery(field: string, found: string): SelvageError {
+  return new SelvageError("bad_request", `Cannot show the request: ${field}: ${found}`, {
+    fields: { field },
+  });
+}
+
+function parseQuery<T>(schema: z.ZodType<T>, value: string, field: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw badQuery(field, parsed.error.issues[0]?.message ?? "wanted another");
+}
+
+/** The number of a step, from 1. */
+function stepOf(text: string, field: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw badQuery(field, `found ${JSON.stringify(text.slice(0, 40))}, wanted the number of a step, from 1`);
 }
 
 /** The client's key of a request, with a fingerprint of what is asked for. */
