@@ -38,12 +38,16 @@ export class BackgroundCompaction {
     return this.#writing !== null;
   }
 
-  /** Waits for the summarizer, but no longer than `ms` milliseconds, and ends it then. */
-  async finish(ms: number, clock: Clock): Promise<Writing> {
+  /** Waits for the summarizer, but no longer than `ms` milliseconds or until the signal aborts, and ends it then. */
+  async finish(
+    ms: number,
+    { clock, signal }: { readonly clock: Clock; readonly signal?: AbortSignal },
+  ): Promise<Writing> {
     if (this.#writing !== null) return this.#writing;
     if (ms > 0) {
       const stop = new AbortController();
-      await Promise.race([this.#done, clock.sleep(ms, stop.signal).catch(() => {})]);
+      const either = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+      await Promise.race([this.#done, clock.sleep(ms, either).catch(() => {})]);
       stop.abort();
     }
     if (this.#writing === null) this.cancel("summary_late");

@@ -35,6 +35,8 @@ export interface CompactorOptions {
   readonly flag: Flag | null;
   /** Entries that stay verbatim. */
   readonly pinned: () => readonly number[];
+  /** Ends the wait for a summarizer: the turn is over, or put down. Default: its grace alone does. */
+  readonly signal?: AbortSignal;
   /** Writes prose beside the ledger, while the turn goes on; null for none. */
   readonly summarizer: SummarizerOptions | null;
 }
@@ -148,7 +150,10 @@ export class Compactor {
   async *#splice(waitMs: number): AsyncGenerator<TurnEventBody, boolean> {
     const background = this.#background;
     if (background === null) return false;
-    const writing = await background.finish(waitMs, this.#options.clock);
+    const { clock, signal } = this.#options;
+    const writing = await background.finish(waitMs, { clock, ...(signal === undefined ? {} : { signal }) });
+    // Only who has waited can have been told to stop meanwhile.
+    if (waitMs > 0) signal?.throwIfAborted();
     this.#background = null;
     return yield* this.#apply(background.planned, { reason: "over_compact_at", writing });
   }

@@ -149,6 +149,7 @@ export class Turn {
       clock,
       flag: head.flag ?? null,
       pinned: () => this.#pinned(),
+      signal: this.#halt.signal,
       summarizer: agent.summarizer === undefined ? null : {
         model: agent.summarizer,
         graceMs: agent.graceMs ?? 5_000,

@@ -196,6 +196,32 @@ Deno.test("a turn that is left while its summary is written leaves the old view,
   await assertUsable(bench);
 });
 
+for (const way of ["cancelled", "put down"] as const) {
+  Deno.test(`a turn that is ${way} while it waits for a summary at the ceiling does so at once`, async () => {
+    const bench = reading({
+      summaryMs: 60_000,
+      // Two results at a time go from one threshold past the other.
+      tools: [tool("read", ({ at }) => prose(5_000, Number(at)))],
+      script: replies(...Array.from({ length: 9 }, (_, at) => calls("read", { at }, { at: at + 100 }))),
+    });
+    const end = new AbortController();
+    const signals = way === "cancelled" ? { signal: end.signal } : { suspend: end.signal };
+    const events: TurnEvent[] = [];
+    let isOver = false;
+    void (async () => {
+      for await (const event of bench.start("Read all of it", signals)) events.push(event);
+      isOver = true;
+    })();
+    // The grace of a turn that cannot ask its model.
+    while (!bench.clock.sleeping.includes(5_000)) await bench.clock.advance(1);
+    end.abort(new DOMException("Enough", "AbortError"));
+    await bench.clock.advance(1);
+    assert.ok(isOver, "it still waits");
+    assert.equal(events.at(-1)?.type === "turn.finished", way === "cancelled");
+    await assertUsable(bench);
+  });
+}
+
 Deno.test("system text and tools that fill the window stop the agent before anything is stored", async () => {
   const bench = new Bench({ window: 8_000, agent: { system: prose(30_000) } });
   await assert.rejects(bench.run("Hello"), { code: "bad_budget" });
