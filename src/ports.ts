@@ -6,7 +6,16 @@
  */
 export type { ModelSettings } from "./core/settings.ts";
 export type { Usage } from "./core/usage.ts";
-export type { AssistantEntry, CallStatus, Entry, EntryBase, ResultEntry, UserEntry } from "./ports/log.ts";
+export type {
+  AssistantEntry,
+  CallStatus,
+  ClientNote,
+  CompactionNote,
+  Entry,
+  EntryBase,
+  ResultEntry,
+  UserEntry,
+} from "./ports/log.ts";
 export type { Dialect, FinishReason, Model, ModelEvent, ModelRequest } from "./ports/model.ts";
 export type {
   Branch,

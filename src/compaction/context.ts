@@ -9,7 +9,7 @@ import type { Message, ToolOutput } from "../core/message.ts";
 import type { TranscriptRecord } from "../core/record.ts";
 import { parseTranscript, type Transcript } from "../core/transcript.ts";
 import { type View, viewMessages, WHOLE_LOG } from "../core/view.ts";
-import type { Entry, ResultEntry } from "../ports.ts";
+import type { CompactionNote, Entry, ResultEntry } from "../ports.ts";
 import {
   boundTokens,
   measureOutput,
@@ -33,6 +33,8 @@ export interface StoredView extends View {
   readonly ledger: readonly LedgerLine[];
   /** What a model wrote beside the ledger. */
   readonly prose?: string;
+  /** Where it was made, as it is stored: the length of the log, and what came of the compaction. */
+  readonly made?: { readonly at: number; readonly note: CompactionNote };
 }
 
 /** The summary of a view as the model is shown it: the ledger, then prose where there is some; `recall` as in its frame. */

@@ -5,7 +5,7 @@
  */
 import type { FilePart, TextPart } from "../core/message.ts";
 import type { CompactionSettings } from "../compaction/budget.ts";
-import type { Clock, Model, ModelSettings, OnDisconnect, Store, Tool } from "../ports.ts";
+import type { ClientNote, Clock, Entry, Model, ModelSettings, OnDisconnect, Store, Tool } from "../ports.ts";
 
 /** An agent: a model with instructions and tools. */
 export interface Agent {
@@ -66,6 +66,15 @@ export interface TurnRequest extends TurnPlace {
   readonly instructions?: string;
   /** How the model is to answer in this turn. */
   readonly settings?: ModelSettings;
+  /**
+   * Leaves the log before the entry `at`, of the branch in force or of another one, for a new branch; what is left
+   * stays, and can be read. Default: the turn goes on with the log as it is.
+   */
+  readonly fork?: { readonly at: number; readonly branch?: number };
+  /** What came before the input elsewhere: goes into the log with it. A stored view of it counts for an empty log only. */
+  readonly history?: { readonly entries: readonly Entry[]; readonly view?: unknown };
+  /** What the client says of the input beside its content. */
+  readonly client?: ClientNote;
   /** Whether the turn is to go on when its process dies and nobody asks for it. Default `abort`. */
   readonly onDisconnect?: OnDisconnect;
 }

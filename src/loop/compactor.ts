@@ -16,7 +16,7 @@ import type { Context } from "../compaction/context.ts";
 import type { Clock, Model, ModelRequest, SessionHead, Tool } from "../ports.ts";
 import type { ContextMeter, MeterReading } from "../tokens/meter.ts";
 import { BackgroundCompaction, type Writing } from "./background.ts";
-import type { CompactionEvent, TurnEventBody } from "./events.ts";
+import { type AppliedEvent, type CompactionEvent, noteOf, type TurnEventBody } from "./events.ts";
 import type { Journal } from "./journal.ts";
 import { summarize } from "./summarizer.ts";
 
@@ -253,13 +253,17 @@ export class Compactor {
     }
     const wasDeferred = this.isDeferred;
     this.#setFlag(null);
-    journal.change({ view: { version: context.view.version, value: context.view } });
-    yield applied(outcome, {
+    const event = applied(outcome, {
+      view: context.view.version,
       reason,
       summary: context.view.prose === undefined ? "ledger" : "ledger+prose",
       ...(wasDeferred ? { resolved } : {}),
       ...(writing?.kind === "none" ? { summaryFailure: writing.reason } : {}),
     });
+    const { version } = context.view;
+    const made = { at: context.entries.length, note: noteOf(event) };
+    journal.change({ view: { version, value: { ...context.view, made } } });
+    yield event;
     yield this.#contextEvent(await this.#read(this.#budget.compactAt));
     return true;
   }
@@ -280,8 +284,8 @@ export class Compactor {
 
 function applied(
   outcome: Extract<Compaction, { kind: "applied" }>,
-  rest: Pick<CompactionEvent, "reason" | "resolved" | "summary" | "summaryFailure">,
-): CompactionEvent {
+  rest: Pick<AppliedEvent, "view" | "reason" | "resolved" | "summary" | "summaryFailure">,
+): AppliedEvent {
   const { kind: _, ...facts } = outcome;
   return { type: "compaction", phase: "applied", ...facts, ...rest };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { FilePart, ProviderOptions, ToolCallPart, ToolResultPart } from "../core/message.ts";
-import type { CallStatus, Usage } from "../ports.ts";
+import type { CallStatus, CompactionNote, Usage } from "../ports.ts";
 import type { MeterTier } from "../tokens/meter.ts";
 
 /** Where a call stands: step of the turn, index in the step, place in the log. */
@@ -27,6 +27,8 @@ export interface CompactionEvent {
   readonly phase: "started" | "applied" | "deferred" | "rejected" | "exhausted";
   /** Why: the deferral's reason, the rejection's first code, or what made an applied one due. */
   readonly reason: string;
+  /** Number of the view that was made, where one was. */
+  readonly view?: number;
   /** Which way the cut was found. */
   readonly method?: "near" | "trim" | "forward";
   /** First entry that stays raw. */
@@ -53,6 +55,19 @@ export interface CompactionEvent {
   }[];
   /** Legal cuts around the target of a deferral. */
   readonly nearest?: { readonly before: number | null; readonly after: number | null };
+}
+
+/** A compaction that made a view. */
+export type AppliedEvent = CompactionEvent & { readonly phase: "applied"; readonly view: number };
+
+/** Whether a compaction made a view. */
+export function isApplied(event: CompactionEvent): event is AppliedEvent {
+  return event.phase === "applied" && event.view !== undefined;
+}
+
+/** What the log keeps of a compaction that made a view. */
+export function noteOf({ type: _type, phase: _phase, ...facts }: AppliedEvent): CompactionNote {
+  return facts;
 }
 
 /** One event without its place in the stream. */

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Commit, Entry, Lease, SessionKey, Store } from "../ports.ts";
 import type { TurnEvent } from "./events.ts";
@@ -31,6 +32,8 @@ export interface JournalOptions {
   readonly key: SessionKey;
   readonly lease: Lease;
   readonly clock: Clock;
+  /** What the view in force says of its making: the entry that follows it tells of it, too. */
+  readonly made?: StoredView["made"];
   /** Called once when the lease is lost or a commit fails for good. */
   readonly onFailure: (error: unknown) => void;
   /** Called once when the turn was cancelled from elsewhere. */
@@ -47,12 +50,14 @@ export class Journal {
   #isWaiting = false;
   #rest: Omit<Commit, "entries" | "events"> = {};
   #queue: Promise<void> = Promise.resolve();
+  #made: StoredView["made"];
   #failure: { readonly error: unknown } | null = null;
   #commits = 0;
 
   /** Opens the journal and starts its heartbeat. */
   constructor(options: JournalOptions) {
     this.#options = options;
+    this.#made = options.made;
     void this.#beat();
   }
 
@@ -63,12 +68,14 @@ export class Journal {
 
   /** Notes an entry for the next flush. */
   entry(entry: Entry): void {
-    this.#entries.push(entry);
+    const compacted = this.#made?.at === entry.seq ? { compacted: this.#made.note } : {};
+    this.#entries.push({ ...entry, ...compacted });
   }
 
   /** Notes a change of the head or a view for the next flush; a later one of the same kind replaces it. */
   change(change: Omit<Commit, "entries" | "events">): void {
     this.#rest = { ...this.#rest, ...change };
+    if (change.view !== undefined) this.#made = (change.view.value as StoredView).made;
   }
 
   /** Notes an event for the next flush, which comes by itself when there are many, or none for a while. */

@@ -12,6 +12,7 @@ import type { ContextMeter } from "../tokens/meter.ts";
 import type { Agent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { agentFor, type Asked, askedOf } from "./asked.ts";
 import { systemClock } from "./clock.ts";
+import { type Beginning, beginningOf } from "./fork.ts";
 import { randomId } from "./ids.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
 import { closeLeft, endLeft, type StoredTurn, takeOver } from "./left.ts";
@@ -29,6 +30,8 @@ export interface OpenedTurn extends StoredTurn {
   readonly context: Context;
   readonly meter: ContextMeter;
   readonly budget: Budget;
+  /** What is to be stored with the input of a new turn. */
+  readonly before?: Beginning["before"];
 }
 
 type Input = TurnRequest["input"];
@@ -65,13 +68,15 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   const key = keyOf(request);
   request.signal?.throwIfAborted();
   const leased = await acquire(request, { ports, clock, key, turn: id });
-  const { head, lease, entries } = leased;
+  const { lease } = leased;
   try {
+    const begun = await beginningOf(leased, { request, store: ports.store, key });
+    const { head, entries } = begun;
     const budget = budgetOf(agent, head.meter);
     await requireRoom([...pinnedInputs(entries), input], { limit: budget.maxInput, factor, measures });
-    const opened = await measured(agent, { ...leased, budget });
+    const opened = await measured(agent, { ...begun, budget });
     const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
-    return { ...opened, agent, asked, clock, key, head, lease, budget, ...untold };
+    return { ...opened, agent, asked, clock, key, head, lease, budget, before: begun.before, ...untold };
   } catch (error) {
     // Where not even this works, the lease runs out by itself: the first error is the one to tell.
     await ports.store.commit(key, lease, { release: true }).catch(() => {});

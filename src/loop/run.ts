@@ -77,7 +77,8 @@ export class Turn {
   static async open(request: TurnRequest, ports: TurnPorts): Promise<Turn> {
     const turn = new Turn(await openTurn(request, ports), { request, ports });
     try {
-      const { input, pin } = request;
+      const { input, pin, client } = request;
+      turn.#begin();
       turn.#task = turn.#opened.context.entries.length;
       await turn.#append({
         kind: "user",
@@ -85,6 +86,7 @@ export class Turn {
         message: { role: "user", content: structuredClone(input) },
         ...(pin === true ? { pinned: true } : {}),
         ...turn.#opened.asked,
+        ...(client === undefined ? {} : { client }),
       });
       await turn.#flush();
     } catch (error) {
@@ -92,6 +94,13 @@ export class Turn {
       throw error;
     }
     return turn;
+  }
+
+  /** Notes what goes into the log in front of the input. */
+  #begin(): void {
+    const { entries = [], ...change } = this.#opened.before ?? {};
+    this.#journal.change(change);
+    for (const entry of entries) this.#journal.entry(entry);
   }
 
   /** Takes over a turn that its process left; null where it was taken over too often, and is over now. */
@@ -135,6 +144,7 @@ export class Turn {
       key,
       lease,
       clock,
+      ...(context.view.made === undefined ? {} : { made: context.view.made }),
       // Whose session is deleted, is ended, wherever that was asked for.
       onFailure: (error) => isDeleted(error) ? this.#cancel(error) : this.#stop.abort(error),
       onCancel: () => this.#cancel(new DOMException("The turn was cancelled", "AbortError")),

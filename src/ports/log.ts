@@ -11,6 +11,42 @@ import type { FinishReason } from "./model.ts";
 /** How a call ended. */
 export type CallStatus = "ok" | "error" | "aborted";
 
+/** What a client's protocol says of a message beside its content: models never see it. */
+export interface ClientNote {
+  /** Id of the message. */
+  readonly id?: string;
+  /** What the client keeps with it. */
+  readonly metadata?: unknown;
+  /** Its parts, where they say more than the content does. */
+  readonly parts?: readonly unknown[];
+}
+
+/** What a compaction came to. Numbers of entries and tokens. */
+export interface CompactionNote {
+  /** Number of the view that it made. */
+  readonly view: number;
+  /** What made it due. */
+  readonly reason: string;
+  /** Which way the cut was found. */
+  readonly method?: "near" | "trim" | "forward";
+  /** First entry that stays raw. */
+  readonly cut?: number;
+  /** Tokens kept beyond the target, negative where less is kept. */
+  readonly distance?: number;
+  /** Pairs that went into the ledger. */
+  readonly pairs?: number;
+  /** Tokens of the context before. */
+  readonly tokensBefore?: number;
+  /** Tokens of the context after. */
+  readonly tokensAfter?: number;
+  /** Set where it settled an earlier deferral. */
+  readonly resolved?: "step" | "turn";
+  /** What the summary is made of. */
+  readonly summary?: "ledger" | "ledger+prose";
+  /** Why the summarizer's prose is not in it, where one was asked. */
+  readonly summaryFailure?: string;
+}
+
 /** What every entry has. */
 export interface EntryBase {
   /** Position in the log, from 0. `e41` is the entry with `seq` 41, `e41.0` its first call. */
@@ -19,6 +55,10 @@ export interface EntryBase {
   readonly turn: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
+  /** What its client says of the message that it belongs to. */
+  readonly client?: ClientNote;
+  /** The compaction that was applied right before it. */
+  readonly compacted?: CompactionNote;
 }
 
 /** A message from the user. */

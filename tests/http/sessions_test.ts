@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { createApp } from "../../src/http/mod.ts";
+import { runTurn } from "../../src/loop/turn.ts";
 import { clerk } from "../../src/models/clerk.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -124,4 +125,46 @@ Deno.test("GET /v1/sessions/:id/messages pages", async () => {
   equal(whole.next, null);
   const rest = await (await app.request("/v1/sessions/s/messages?from=5")).json();
   deepEqual(rest.entries, whole.entries.slice(5));
+});
+
+Deno.test("GET /v1/sessions/:id tells the branches, which can be read and are exported", async () => {
+  const store = memoryStore();
+  const agent = { model: scripted({ script: ({ messages }) => ({ text: `${messages.length}` }) }) };
+  const app = createApp({ agents: { default: agent }, store });
+  const turn = async (input: string, fork?: { at: number }): Promise<void> => {
+    const request = { agent, session: "s", input, ...(fork === undefined ? {} : { fork }) };
+    await Array.fromAsync(runTurn(request, { store }));
+  };
+  await turn("a");
+  await turn("b");
+  await turn("c", { at: 2 });
+  const get = async (path: string) => await (await app.request(`/v1/sessions/s${path}`)).json();
+  const { branch, branches, entries } = await get("");
+  equal(branch, 1);
+  equal(entries, 4);
+  deepEqual(branches, [
+    { branch: 0, parent: null, at: 0, entries: 4 },
+    { branch: 1, parent: 0, at: 2, entries: 4 },
+  ]);
+  const inputs = async (query: string): Promise<string> => {
+    const page = await get(`/messages${query}`);
+    return page.entries.filter(({ kind }: { kind: string }) => kind === "user")
+      .map(({ message }: { message: { content: string } }) => message.content).join("");
+  };
+  equal(await inputs(""), "ac");
+  equal(await inputs("?branch=0"), "ab");
+  equal((await get("/messages?branch=2")).code, "branch_not_found");
+  equal((await get("/messages?branch=x")).code, "bad_request");
+  equal((await app.request("/v1/sessions/none?branch=0")).status, 404);
+  const lines = (await (await app.request("/v1/sessions/s/export")).text()).trim().split("\n")
+    .map((line) => JSON.parse(line));
+  deepEqual(lines.map(({ kind, seq, branch }) => [kind, seq, branch]), [
+    ["session", undefined, 1],
+    ["user", 0, undefined],
+    ["assistant", 1, undefined],
+    ["user", 2, undefined],
+    ["assistant", 3, undefined],
+    ["user", 2, 0],
+    ["assistant", 3, 0],
+  ]);
 });

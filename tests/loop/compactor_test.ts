@@ -75,7 +75,7 @@ Deno.test("Compactor does not try again what changed nothing before something is
   await context.append(result(3, "e1.1", "short"));
   assert.deepEqual(await told(compactor.check()), [["applied over_compact_at step"], undefined]);
   assert.equal(compactor.isDeferred, false);
-  assert.deepEqual(changes.at(-1), { view: { version: 1, value: context.view } });
+  assert.partialDeepStrictEqual(changes.at(-1), { view: { version: 1, value: context.view } });
   assert.deepEqual(changes.at(-2), { flag: null });
 });
 

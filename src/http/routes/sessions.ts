@@ -8,6 +8,7 @@ import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { callsOf, type StoredView } from "../../compaction/context.ts";
 import { originalText, pageOf, parseRef, searchOriginals } from "../../compaction/originals.ts";
+import { branchesOf, branchOf, segmentsOf } from "../../loop/branches.ts";
 import { inspectContext } from "../../loop/inspect.ts";
 import type { Entry, SessionHead, SessionKey, SessionState } from "../../ports.ts";
 import type { AppEnv } from "../env.ts";
@@ -59,6 +60,27 @@ function summaryOf({ session }: SessionKey, head: SessionHead): Record<string, u
   };
 }
 
+/** A session by itself: with its branches. */
+function detailsOf(key: SessionKey, head: SessionHead): Record<string, unknown> {
+  const branches = branchesOf(head).map(({ parent, at, length }, branch) => ({
+    branch,
+    parent,
+    at,
+    entries: length,
+  }));
+  return { ...summaryOf(key, head), branch: branchOf(head), branches };
+}
+
+/** A number that a query names. */
+function numberOf(text: string, field: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new SelvageError(
+    "bad_request",
+    `Cannot read the session: found ${field} ${JSON.stringify(text.slice(0, 40))}, wanted a whole number`,
+    { fields: { field } },
+  );
+}
+
 /** Values as lines of JSON, made one by one as they are read. */
 function jsonLines(values: readonly unknown[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
@@ -88,9 +110,31 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
 
   async function load(c: HonoContext<AppEnv>): Promise<SessionState & { readonly key: SessionKey }> {
     const key = keyOf(c);
-    const state = await store.read(key);
-    if (state === null) throw notFound(key.session);
-    return { ...state, key };
+    const asked = c.req.query("branch");
+    const branch = asked === undefined ? {} : { branch: numberOf(asked, "branch") };
+    const state = await store.read(key, branch);
+    if (state !== null) return { ...state, key };
+    if (asked === undefined || await store.read(key) === null) throw notFound(key.session);
+    throw new SelvageError(
+      "branch_not_found",
+      `Cannot find branch ${asked} of the session ${JSON.stringify(key.session)}`,
+    );
+  }
+
+  /** What the branches own that are not in force, each as it was left. */
+  async function others(key: SessionKey, head: SessionHead): Promise<readonly unknown[]> {
+    const lines: unknown[] = [];
+    for (const [branch, { at }] of branchesOf(head).entries()) {
+      if (branch === branchOf(head)) continue;
+      const state = await store.read(key, { branch });
+      // The log in force has its first entries already, where it goes on from it.
+      const shared = segmentsOf(head).find((segment) => segment.branch === branch)?.to ?? at;
+      for (const entry of state?.entries.slice(shared) ?? []) lines.push({ branch, ...present(entry) });
+      if (state?.view != null) {
+        lines.push({ kind: "view", branch, version: state.head.view, view: state.view });
+      }
+    }
+    return lines;
   }
 
   app.get("/", async (c) => {
@@ -111,15 +155,16 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
 
   app.get("/:id", async (c) => {
     const { key, head } = await load(c);
-    return c.json(summaryOf(key, head));
+    return c.json(detailsOf(key, head));
   });
 
   app.get("/:id/export", async (c) => {
     const { key, head, entries, view } = await load(c);
     const lines = jsonLines([
-      { kind: "session", ...summaryOf(key, head), schema: head.schema },
+      { kind: "session", ...detailsOf(key, head), schema: head.schema },
       ...entries.map(present),
       ...(view === null ? [] : [{ kind: "view", version: head.view, view }]),
+      ...await others(key, head),
     ]);
     return new Response(lines, {
       headers: {
