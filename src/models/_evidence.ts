@@ -2,7 +2,8 @@
  * What a request proves about earlier work: the calls with their results that are still in the messages, and
  * what the ledger of a compaction says about the rest.
  */
-import type { AssistantMessage, Message, ToolOutput, ToolResultPart } from "../core/message.ts";
+import type { AssistantMessage, Message, ToolResultPart } from "../core/message.ts";
+import { outputText } from "../tokens/measure.ts";
 
 /** A call whose result is in the messages. */
 export interface Deed {
@@ -50,23 +51,6 @@ export function unitOf(input: Readonly<Record<string, unknown>>): number | undef
 
 function asInput(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? { ...value } : {};
-}
-
-function outputText(output: ToolOutput): string {
-  switch (output.type) {
-    case "text":
-    case "error-text":
-      return output.value;
-    case "json":
-    case "error-json":
-      return JSON.stringify(output.value) ?? "";
-    case "execution-denied":
-      return output.reason ?? "denied";
-    case "content":
-      return output.value.map((part) => part.type === "text" ? part.text : "").join("\n");
-    default:
-      return output satisfies never;
-  }
 }
 
 function userText(content: Extract<Message, { role: "user" }>["content"]): string {

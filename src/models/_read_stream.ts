@@ -21,7 +21,7 @@ const MAX_ERROR_BYTES = 64 * 1_024;
 /** The most characters of one unfinished frame that are held. */
 const MAX_FRAME_CHARS = 16 * 1_024 * 1_024;
 
-/** Milliseconds for what may follow on a whole answer: the bill, and the end mark. */
+/** Milliseconds for what is not needed, but may come: the bill and the end mark of an answer, the words of a refusal. */
 const REST_MS = 3_000;
 
 /** Throws unless the response can be an event stream. */
@@ -35,6 +35,7 @@ export async function requireStream(
   // A wrong or missing type is common and harmless; these two are never a stream.
   if (!isRefused && !/json|html/i.test(mediaType)) return;
   let body = "";
+  if (isRefused) connection.within(REST_MS);
   try {
     body = await connection.readText(MAX_ERROR_BYTES);
   } catch (error) {

@@ -65,13 +65,16 @@ function ofThrown(error: Error, context: SdkErrorContext): SelvageError {
     const fields = { retryable: false, ...upstreamFields(error, context) };
     return new SelvageError(code, message, { cause: error, fields });
   }
-  if (UNREADABLE.has(error.name)) return badResponse("an event that cannot be read", context);
+  // What happens on the way is wrapped once or not at all.
+  const cause = error.name === "AI_APICallError" ? error.cause ?? error : error;
+  if (cause instanceof Error && UNREADABLE.has(cause.name)) {
+    return badResponse("an event that cannot be read", context);
+  }
   if (error.name === "AI_InvalidResponseDataError") {
     const isCut = /without a finish reason/.test(error.message);
     return isCut ? streamCut(context) : badResponse("an event out of place", context);
   }
-  // What is left is the network, wrapped once or not at all.
-  const cause = error.name === "AI_APICallError" ? error.cause ?? error : error;
+  // What is left is the network.
   if (cause instanceof TypeError || isRetryable === true) {
     return begun ? streamCut(context, cause) : unreachable(action, cause, { retryable: true });
   }

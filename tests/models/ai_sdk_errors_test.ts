@@ -19,6 +19,11 @@ Deno.test.each([
     "model_unreachable",
     true,
   ],
+  [
+    named("AI_APICallError", "x", { cause: named("AI_EmptyResponseBodyError") }),
+    "model_bad_response",
+    false,
+  ],
   [new TypeError("lost"), "model_unreachable", true],
   [new Error("odd"), "model_unreachable", false],
   [new SelvageError("model_refused", "ours", { fields: { retryable: false } }), "model_refused", false],

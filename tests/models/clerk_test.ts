@@ -400,7 +400,7 @@ Deno.test("clerk() reads results in every shape that a message can give them", (
     [{ type: "json", value: { lines: 3 } }, '{"lines":3}'],
     [{ type: "error-json", value: [1] }, "[1]"],
     [{ type: "execution-denied", reason: "not now" }, "not now"],
-    [{ type: "execution-denied" }, "denied"],
+    [{ type: "execution-denied" }, "Execution was denied"],
     [{ type: "content", value: [{ type: "text", text: "a" }, { type: "text", text: "b" }] }, "a\nb"],
   ];
   for (const [output, text] of shapes) {

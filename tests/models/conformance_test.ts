@@ -89,10 +89,15 @@ function countEncoded(count: (length: number) => void): () => void {
   return () => void (TextEncoder.prototype.encode = encode);
 }
 
+/** Whether a sleep is the pause before another attempt, and none that waits for bytes, or for what is not needed. */
+function isPause(ms: number): boolean {
+  return ms < STALL_MS && ms !== 3_000;
+}
+
 /** Waits for the pause before the next attempt, and lets it pass. */
 async function passPause(clock: ManualClock): Promise<number> {
-  await clock.untilSleeping((ms) => ms < STALL_MS);
-  const wait = clock.sleeping.find((ms) => ms < STALL_MS) ?? 0;
+  await clock.untilSleeping(isPause);
+  const wait = clock.sleeping.find(isPause) ?? 0;
   await clock.advance(wait);
   return wait;
 }
@@ -443,6 +448,12 @@ for (const dialect of DIALECTS) {
       (await failure(dialect, { status: 404, reads: ["half"], end: "error" })).code,
       "model_not_found",
     );
+    const clock = new ManualClock();
+    const { fetch } = fakeFetch({ status: 404, reads: ["half"], end: "hang" });
+    const hanging = run(dialect, { fetch, clock });
+    await clock.untilSleeping((ms) => ms < STALL_MS);
+    await clock.advance(3_000);
+    assert.equal(codeOf((await hanging).error), "model_not_found");
   });
 
   test("keeps the key out of every error", async () => {
@@ -550,7 +561,7 @@ for (const dialect of DIALECTS) {
     assert.equal(fake.requests.length, 3);
     const controller = new AbortController();
     const next = run(dialect, { fetch: fake.fetch, clock, maxRetries: 2 }, { controller });
-    await clock.untilSleeping((ms) => ms < STALL_MS);
+    await clock.untilSleeping(isPause);
     controller.abort("enough");
     assert.equal((await next).error, "enough");
     assert.deepEqual(clock.sleeping, []);

@@ -13,7 +13,12 @@ import { startResponsesDouble } from "./responses_double.ts";
 interface Settings {
   readonly script: (request: ModelRequest) => ScriptedReply;
   readonly port: number;
+  readonly window: number;
+  readonly maxOutput: number;
 }
+
+/** Those of the largest known models: whichever is named, the stand-in is to take its limits. */
+const LIMITS = { window: 1_000_000, maxOutput: 128_000 };
 
 const DOUBLES: Readonly<Record<string, (settings: Settings) => AnyDouble>> = {
   openai: startDouble,
@@ -32,7 +37,6 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   const script: Settings["script"] = ({ messages }) => ({ text: `You sent ${messages.length} messages.` });
-  console.log(
-    `Listening on ${start({ script, port: Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0) }).url}`,
-  );
+  const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
+  console.log(`Listening on ${start({ script, port, ...LIMITS }).url}`);
 }

@@ -16,7 +16,7 @@ function command(...names: readonly string[]): Deno.Command {
 Deno.test.each([
   [[], "/v1", "/chat/completions", chat],
   [["openai"], "/v1", "/chat/completions", chat],
-  [["responses"], "/v1", "/responses", { model: "m", input: "hi" }],
+  [["responses"], "/v1", "/responses", { model: "gpt-5", input: "hi", max_output_tokens: 128_000 }],
   [["anthropic"], "", "/v1/messages", { ...chat, max_tokens: 100 }],
   [["gemini"], "/v1beta", "/models/m:generateContent", contents],
 ])("double.ts serves %j as a program", async (names, base, path, body) => {
