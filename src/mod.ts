@@ -20,7 +20,7 @@ export {
 export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.ts";
 export { type MediaFamily, type ModelFacts, modelFacts, UNKNOWN_MODEL } from "./tokens/models.ts";
 export type { AnswerFormat, ToolChoice } from "./core/settings.ts";
-export type { CompactionSettings } from "./compaction/budget.ts";
+export type { CompactionLimits, CompactionSettings } from "./compaction/budget.ts";
 export type { Agent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./loop/agent.ts";
 export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";
 export { defineTool, type InputSchema, type ToolDefinition } from "./loop/tools.ts";

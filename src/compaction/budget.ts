@@ -5,19 +5,10 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import { summaryReserve } from "../core/cut.ts";
+import type { CompactionLimits, CompactionSettings } from "../core/settings.ts";
 import { MIN_PROGRESS } from "../core/verify.ts";
 
-/** Shares of the usable window; `compactTo < compactAt < stopAt`. */
-export interface CompactionSettings {
-  /** Over this share a compaction is due. Default 0.65. */
-  readonly compactAt?: number;
-  /** Over this share the model is not called any more. Default 0.92. */
-  readonly stopAt?: number;
-  /** What a compaction aims at. Default 0.35. */
-  readonly compactTo?: number;
-  /** `full` (default), or `backward`: keep more or wait for the turn boundary. */
-  readonly policy?: "full" | "backward";
-}
+export type { CompactionLimits, CompactionSettings };
 
 /** Thresholds in the provider's tokens. */
 export interface Budget {
@@ -104,6 +95,40 @@ export function computeBudget(
     maxInput,
     maxResult: Math.min(Math.floor(usable * 0.2), MAX_RESULT_TOKENS),
   };
+}
+
+/** What a request may set where an agent says nothing else. */
+const LIMITS: Required<CompactionLimits> = {
+  compactAt: [0.3, 0.9],
+  stopAt: [0.4, 0.95],
+  compactTo: [0.1, 0.6],
+  policy: ["full", "backward"],
+};
+
+/**
+ * Checks what a request sets against what it may.
+ *
+ * @param settings What the request sets.
+ * @param limits What the agent allows, in place of the defaults.
+ * @throws SelvageError `bad_budget` with the field that is out of its bounds.
+ */
+export function requireWithin(settings: CompactionSettings, limits: CompactionLimits = {}): void {
+  const bounds = { ...LIMITS, ...limits };
+  const fail = (name: string, found: unknown, wanted: string): never => {
+    const message = `Cannot start the turn: found compaction.${name} ${
+      JSON.stringify(found)
+    }, wanted ${wanted}`;
+    throw new SelvageError("bad_budget", message, { fields: { field: `compaction.${name}` } });
+  };
+  for (const name of ["compactAt", "stopAt", "compactTo"] as const) {
+    const share = settings[name];
+    const [least, most] = bounds[name];
+    if (share !== undefined && !(share >= least && share <= most)) fail(name, share, `${least} to ${most}`);
+  }
+  const { policy } = settings;
+  if (policy !== undefined && !bounds.policy.includes(policy)) {
+    fail("policy", policy, bounds.policy.join(" or ") || "none");
+  }
 }
 
 /** Tokens of system text and tools, as they were given to {@link computeBudget}. */

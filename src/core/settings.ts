@@ -55,3 +55,27 @@ export interface ModelSettings {
   /** The form of the answer. */
   readonly format?: AnswerFormat;
 }
+
+/** Shares of the usable window; `compactTo < compactAt < stopAt`. */
+export interface CompactionSettings {
+  /** Over this share a compaction is due. Default 0.65. */
+  readonly compactAt?: number;
+  /** Over this share the model is not called any more. Default 0.92. */
+  readonly stopAt?: number;
+  /** What a compaction aims at. Default 0.35. */
+  readonly compactTo?: number;
+  /** `full` (default), or `backward`: keep more or wait for the turn boundary. */
+  readonly policy?: "full" | "backward";
+}
+
+/** What a request may set: the least and the most of each share, and the policies. */
+export interface CompactionLimits {
+  /** Default 0.3 to 0.9. */
+  readonly compactAt?: readonly [least: number, most: number];
+  /** Default 0.4 to 0.95. */
+  readonly stopAt?: readonly [least: number, most: number];
+  /** Default 0.1 to 0.6. */
+  readonly compactTo?: readonly [least: number, most: number];
+  /** Default both. */
+  readonly policy?: readonly ("full" | "backward")[];
+}

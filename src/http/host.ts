@@ -37,6 +37,7 @@ export interface StartRequest {
   readonly session?: string;
   readonly input: TurnRequest["input"];
   readonly pin?: boolean;
+  readonly compaction?: TurnRequest["compaction"];
   readonly onDisconnect: OnDisconnect;
   /** Aborts when the client has gone before the response began. */
   readonly clientSignal: AbortSignal;
@@ -244,7 +245,7 @@ export class TurnHost {
     agent: Agent,
     request: StartRequest & { readonly turn: string; readonly session: string },
   ): Promise<StartedTurn> {
-    const { owner, agentName, turn, session, input, pin, onDisconnect, clientSignal } = request;
+    const { owner, agentName, turn, session, input, pin, compaction, onDisconnect, clientSignal } = request;
     // One controller for everything that can end the turn. A request's signal also aborts after a success, so it
     // counts only until the response has begun; from then on the stream's own cancel does. A turn that is to go on
     // without its client does so from the first moment on.
@@ -264,6 +265,7 @@ export class TurnHost {
         signal: stop.signal,
         suspend: this.#drain.signal,
         ...(pin === undefined ? {} : { pin }),
+        ...(compaction === undefined ? {} : { compaction }),
       }, { store: this.#store, clock: this.#clock, newId: () => turn });
     let isStarted = false;
     const onEnd = async (): Promise<void> => {

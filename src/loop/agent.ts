@@ -4,7 +4,7 @@
  * @module
  */
 import type { FilePart, TextPart } from "../core/message.ts";
-import type { CompactionSettings } from "../compaction/budget.ts";
+import type { CompactionLimits, CompactionSettings } from "../compaction/budget.ts";
 import type { ClientNote, Clock, Entry, Model, ModelSettings, OnDisconnect, Store, Tool } from "../ports.ts";
 
 /** An agent: a model with instructions and tools. */
@@ -29,6 +29,8 @@ export interface Agent {
   readonly toolConcurrency?: number;
   /** When compaction is due and what it aims at. */
   readonly compaction?: CompactionSettings;
+  /** What a request may set of that for its turn. */
+  readonly compactionLimits?: CompactionLimits;
   /** Writes prose beside the ledger, in the background; the agent's own model may be it. Default none. */
   readonly summarizer?: Model;
   /** Milliseconds that a turn waits for the summarizer where the model can be called no more. Default 5,000. */
@@ -75,6 +77,8 @@ export interface TurnRequest extends TurnPlace {
   readonly history?: { readonly entries: readonly Entry[]; readonly view?: unknown };
   /** What the client says of the input beside its content. */
   readonly client?: ClientNote;
+  /** When compaction is due in this turn and what it aims at, within the agent's `compactionLimits`. */
+  readonly compaction?: CompactionSettings;
   /** Whether the turn is to go on when its process dies and nobody asks for it. Default `abort`. */
   readonly onDisconnect?: OnDisconnect;
 }

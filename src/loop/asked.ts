@@ -5,7 +5,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import { isForced, type ModelSettings } from "../core/settings.ts";
+import { type CompactionSettings, isForced, type ModelSettings } from "../core/settings.ts";
 import type { Agent } from "./agent.ts";
 import { budgetOf } from "./measures.ts";
 
@@ -15,23 +15,43 @@ export interface Asked {
   readonly instructions?: string;
   /** How the model is to answer. */
   readonly settings?: ModelSettings;
+  /** In place of what the agent says. */
+  readonly compaction?: CompactionSettings;
 }
 
-/** Nothing but these two, and each only where there is one. */
-export function askedOf({ instructions, settings }: Asked): Asked {
+/** Nothing but these, and each only where there is one. */
+export function askedOf({ instructions, settings, compaction }: Asked): Asked {
   return {
     ...(instructions === undefined || instructions.trim() === "" ? {} : { instructions }),
     ...(settings === undefined ? {} : { settings }),
+    ...(compaction === undefined ? {} : { compaction }),
   };
 }
 
 /**
- * The agent as one turn has it: the agent's own instructions come first, the caller's follow.
+ * The agent as one turn has it: the agent's own instructions come first, the caller's follow; the caller's settings
+ * for compaction come in place of the agent's.
  *
- * @throws SelvageError `input_too_large` where the caller's instructions leave nothing for messages.
+ * @throws SelvageError `input_too_large` where the caller's instructions leave nothing for messages, `bad_budget`
+ *   where the caller's settings do not go together.
  */
 export function agentFor(agent: Agent, asked: Asked): Agent {
-  const { instructions } = askedOf(asked);
+  const { instructions, compaction } = askedOf(asked);
+  return withInstructions(compaction === undefined ? agent : withCompaction(agent, compaction), instructions);
+}
+
+function withCompaction(agent: Agent, compaction: CompactionSettings): Agent {
+  const made = { ...agent, compaction: { ...agent.compaction, ...compaction } };
+  try {
+    budgetOf(made);
+  } catch (error) {
+    if (!(error instanceof SelvageError)) throw error;
+    throw new SelvageError(error.code, error.message, { cause: error, fields: { field: "compaction" } });
+  }
+  return made;
+}
+
+function withInstructions(agent: Agent, instructions: string | undefined): Agent {
   if (instructions === undefined) return agent;
   const system = agent.system === undefined || agent.system === ""
     ? instructions

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Budget } from "../compaction/budget.ts";
+import { type Budget, requireWithin } from "../compaction/budget.ts";
 import { Context, type StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState, UserEntry } from "../ports.ts";
@@ -52,6 +52,7 @@ const LEASE_POLL_MS = 250;
 export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<OpenedTurn> {
   const { input } = request;
   const asked = askedOf(request);
+  if (asked.compaction !== undefined) requireWithin(asked.compaction, request.agent.compactionLimits);
   const agent = agentFor(request.agent, asked);
   const clock = ports.clock ?? systemClock;
   const id = ports.newId?.() ?? randomId("t");

@@ -4,7 +4,7 @@
  * @module
  */
 import type { AssistantMessage, Message, ToolOutput } from "../core/message.ts";
-import type { ModelSettings } from "../core/settings.ts";
+import type { CompactionSettings, ModelSettings } from "../core/settings.ts";
 import type { Usage } from "../core/usage.ts";
 import type { FinishReason } from "./model.ts";
 
@@ -73,6 +73,8 @@ export interface UserEntry extends EntryBase {
   readonly instructions?: string;
   /** How the model is to answer in the turn. */
   readonly settings?: ModelSettings;
+  /** When compaction is due in the turn, and what it aims at, in place of what the agent says. */
+  readonly compaction?: CompactionSettings;
 }
 
 /** What the model said in one step, its calls included. */

@@ -5,6 +5,7 @@ import {
   keepBudget,
   lookbackWithin,
   MAX_RESULT_TOKENS,
+  requireWithin,
 } from "../../src/compaction/budget.ts";
 
 Deno.test("computeBudget() gives the table for windows of 8k, 32k, 128k and 1M", async (t) => {
@@ -28,6 +29,28 @@ Deno.test.each([[4_096], [8_000], [32_000], [128_000], [1_000_000]])(
       // The largest input, the ledger and the least tail leave compaction room to work in.
       assert.ok(reserve + minTail + maxInput <= 0.8 * (compactAt - fixed) + 1);
       assert.ok(maxResult <= usable / 5 && maxResult <= MAX_RESULT_TOKENS);
+    }
+  },
+);
+
+Deno.test.each([[8_000], [32_000], [128_000], [1_000_000]])(
+  "computeBudget() takes whatever a request may set that goes together, for a window of %i",
+  (window) => {
+    for (const compactAt of [0.3, 0.5, 0.9]) {
+      for (const stopAt of [0.4, 0.92, 0.95]) {
+        for (const compactTo of [0.1, 0.35, 0.6]) {
+          if (compactTo > 0.9 * compactAt || compactAt >= stopAt) continue;
+          const settings = { compactAt, stopAt, compactTo };
+          requireWithin(settings);
+          const budget = computeBudget({ window, maxOutput: window / 10 }, { fixed: 800, settings });
+          const { usable, reserve, minTail, maxInput } = budget;
+          assert.equal(budget.compactAt, 800 + Math.floor(usable * compactAt));
+          assert.ok(reserve + minTail + maxInput <= 0.8 * compactAt * usable + 1);
+          const pinned = keepBudget(budget, maxInput) ?? 0;
+          // Whatever is pinned, a compaction that is due can save the tenth that makes it worth while.
+          assert.ok(pinned * (1 + lookbackWithin(budget, pinned)) <= 0.9 * compactAt * usable + 1);
+        }
+      }
     }
   },
 );

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import type { CompactionSettings } from "../../src/compaction/budget.ts";
+import type { SelvageError } from "../../src/core/errors.ts";
+import { createApp } from "../../src/http/mod.ts";
+import type { TurnEvent } from "../../src/loop/events.ts";
 import { resumeTurn } from "../../src/loop/turn.ts";
-import { Bench, calls, endOf, KEY, replies, tool } from "../support/turns.ts";
+import { Bench, calls, endOf, eventsOf, KEY, prose, replies, tool } from "../support/turns.ts";
 
 const look = tool("look", () => "seen");
 
@@ -57,4 +61,71 @@ Deno.test("runTurn() refuses instructions that leave no room, and stores nothing
     { code: "input_too_large", message: /instructions of 100000 characters/ },
   );
   assert.equal(await bench.store.read(KEY), null);
+});
+
+Deno.test("runTurn() compacts when the request says so, for its turn alone, and a takeover does as well", async () => {
+  const script = () =>
+    replies(...Array.from({ length: 8 }, (_, n) => calls("read", { n })), { text: "Read." });
+  const tools = [tool("read", ({ n }) => prose(4_000, Number(n)))];
+  const applied = (events: readonly TurnEvent[]) =>
+    eventsOf(events, "compaction").filter(({ phase }) => phase === "applied").length;
+  const compaction = { compactAt: 0.4, compactTo: 0.2 };
+  const bench = new Bench({ tools, window: 16_000, script: script() });
+  const events = await bench.run("Go", { compaction });
+  const { window = 0, compactAt = 0 } = eventsOf(events, "context")[0] ?? {};
+  assert.ok(compactAt < 0.45 * window);
+  assert.ok(applied(events) > 0);
+  const later = eventsOf(await bench.run("Again"), "context")[0]?.compactAt ?? 0;
+  assert.ok(later > 0.6 * (window - 500 - 300), `found ${later}`);
+
+  const other = new Bench({ tools, window: 16_000, script: script() });
+  const down = new AbortController();
+  const first = other.start("Go", { compaction, suspend: down.signal });
+  for await (const event of first) if (event.type === "tool.result") down.abort();
+  const { agent, clock, store } = other;
+  const rest = await Array.fromAsync(
+    resumeTurn({ agent, session: KEY.session, turn: "t0" }, { clock, store }),
+  );
+  assert.equal(eventsOf(rest, "context")[0]?.compactAt, compactAt);
+  await other.assertSound();
+});
+
+Deno.test.each(
+  [
+    [{ compactAt: 0.1 }, "compaction.compactAt", /found compaction\.compactAt 0\.1, wanted 0\.3 to 0\.9/],
+    [{ stopAt: 0.99 }, "compaction.stopAt", /wanted 0\.4 to 0\.95/],
+    [{ compactTo: NaN }, "compaction.compactTo", /found compaction\.compactTo null/],
+    [{ compactTo: 0.5 }, "compaction.compactTo", /wanted 0\.1 to 0\.4/],
+    [{ policy: "backward" }, "compaction.policy", /found compaction\.policy "backward", wanted full/],
+    [{ compactAt: 0.32, compactTo: 0.31 }, "compaction", /Cannot set up compaction: found compactTo 0\.31/],
+  ] as readonly [CompactionSettings, string, RegExp][],
+)("runTurn() refuses the settings %j for a turn, and stores nothing", async (compaction, field, message) => {
+  const bench = new Bench({ agent: { compactionLimits: { compactTo: [0.1, 0.4], policy: ["full"] } } });
+  await assert.rejects(() => bench.run("Go", { compaction }), (error: SelvageError) => {
+    assert.equal(error.code, "bad_budget");
+    assert.match(error.message, message);
+    assert.equal(error.fields["field"], field);
+    return true;
+  });
+  assert.equal(await bench.store.read(KEY), null);
+});
+
+Deno.test("POST /v1/turns takes settings for compaction, and says 400 where they are out of bounds", async () => {
+  const bench = new Bench({});
+  const app = createApp({ agents: { default: bench.agent }, store: bench.store });
+  const post = async (compaction: unknown) => {
+    const body = JSON.stringify({ input: "Go", stream: false, session: "s", compaction });
+    const response = await app.request("/v1/turns", { method: "POST", body });
+    return { status: response.status, ...await response.json() };
+  };
+  assert.equal((await post({ compactAt: 0.5, policy: "backward" })).status, 200);
+  const refused = await post({ compactAt: 0.95 });
+  assert.deepEqual([refused.status, refused.code, refused.field], [
+    400,
+    "bad_budget",
+    "compaction.compactAt",
+  ]);
+  for (const wrong of [{ window: 5 }, { compactAt: "0.5" }, { policy: "none" }, 5]) {
+    assert.equal((await post(wrong)).status, 400);
+  }
 });

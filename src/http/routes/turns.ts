@@ -44,6 +44,12 @@ const body = z.strictObject({
   agent: z.string().max(128).exactOptional(),
   stream: z.boolean().exactOptional(),
   pin: z.boolean().exactOptional(),
+  compaction: z.strictObject({
+    compactAt: z.number().exactOptional(),
+    stopAt: z.number().exactOptional(),
+    compactTo: z.number().exactOptional(),
+    policy: z.enum(["full", "backward"]).exactOptional(),
+  }).exactOptional(),
   onDisconnect: z.enum(["abort", "continue"]).exactOptional(),
 });
 
@@ -73,19 +79,16 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   app.post("/", limitBody(MAX_BODY), async (c) => {
     const request = c.req.raw;
     const text = await readText(request);
-    const { input, agent = "default", onDisconnect = "abort", session, pin, stream: isStream = true } =
-      parseBody(
-        text,
-        body,
-      );
+    const { agent = "default", onDisconnect = "abort", stream: isStream = true, ...asked } = parseBody(
+      text,
+      body,
+    );
     const started = await host.start({
       owner: c.get("principal"),
+      ...asked,
       agentName: agent,
-      input,
       onDisconnect,
       clientSignal: request.signal,
-      ...(session === undefined ? {} : { session }),
-      ...(pin === undefined ? {} : { pin }),
       ...await idempotencyOf(request, text),
     });
     const headers: Record<string, string> = started.isReplay ? { "idempotency-replayed": "true" } : {};
