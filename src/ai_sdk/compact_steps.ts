@@ -109,11 +109,13 @@ export function compactSteps(options: CompactStepsOptions): CompactSteps {
     const { messages, steps = [], stepNumber = steps.length, model } = step;
     const names = await prefixChain(messages);
     const known = loops.take(names);
-    const source = known === null ? messages : [...known.loop.source, ...messages.slice(known.messages)];
+    // The newest objects count: a cache mark on them may have moved.
+    const isWhole = known === null || known.isWhole;
+    const source = isWhole ? messages : [...known.loop.source, ...messages.slice(known.messages)];
     const advance = { source, isFirst: stepNumber === 0, last: steps.at(-1) };
     let loop = known?.loop ?? null;
     if (loop === null || !(await loop.advance(advance))) {
-      const prefixes = known === null ? names : await prefixChain(source);
+      const prefixes = isWhole ? names : await prefixChain(source);
       // Not known here: its beginning may have been shown to a model by another loop, or another process.
       loop = await LiveLoop.open(source, () => remembered.find(prefixes), settingsOf(step));
       await loop.advance(advance);
@@ -121,13 +123,20 @@ export function compactSteps(options: CompactStepsOptions): CompactSteps {
     if (loop.learnedFixed !== null) learned.set(modelName(model), loop.learnedFixed);
     const changed = loop.changedView();
     if (changed !== null) {
-      const [name] = (await prefixChain(source)).slice(-1);
-      if (name !== undefined) await loop.adopt(await remembered.remember(name, changed));
+      const [name] = (isWhole ? names : await prefixChain(source)).slice(-1);
+      const counts = name === undefined ? changed : await remembered.remember(name, changed);
+      if (JSON.stringify(counts) !== JSON.stringify(changed)) {
+        // Somebody else has made one of the same history, and made it first.
+        const found = { ...counts, messages: source.length };
+        loop = await LiveLoop.open(source, () => Promise.resolve(found), settingsOf(step));
+        await loop.advance(advance);
+      }
     }
     const shown = loop.messages() as M[];
-    const isSame = shown.length === messages.length && shown.every((message, at) => message === messages[at]);
-    // Both go on from here: loops that keep what is returned, and loops that come again with the whole history.
-    loops.keep(loop, [names, isSame ? names : await prefixChain(shown)]);
+    const shownAs = await prefixChain(shown);
+    // Both go on from here: loops that come again with the whole history, and loops that keep what is returned.
+    loops.keep(loop, [{ names, isWhole }, { names: shownAs, isWhole: false }]);
+    const isSame = shown.length === messages.length && shownAs.at(-1) === names.at(-1);
     return isSame ? undefined : { messages: shown };
   }
 

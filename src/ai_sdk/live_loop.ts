@@ -59,7 +59,10 @@ export class LiveLoop {
   readonly #renderer = new Renderer();
   #budget: Budget;
   #imported: Imported<LoopMessage>;
-  #task = -1;
+  /** The user's message that the run in progress answers, -1 for none. */
+  #task: number;
+  /** What is known of results up to a number: to how many tokens they are shown shortened. */
+  #known: { readonly to: number; readonly caps: ReadonlyMap<number, number> } = { to: 0, caps: new Map() };
   /** Whether what is fixed has been learned from a bill. */
   #isCalibrated: boolean;
   /** What was last remembered, to tell a change. */
@@ -105,7 +108,13 @@ export class LiveLoop {
       }),
     );
     const context = await Context.create(before, { view, ...measures });
-    return new LiveLoop({ source, imported, context, meter, budget, options });
+    const loop = new LiveLoop({ source, imported, context, meter, budget, options });
+    loop.#known = { to: seen, caps: new Map(found?.caps) };
+    // Room is made before results are given a share of it.
+    if (last < seen || last === entries.length) return loop;
+    await loop.#tell(loop.#compactor.check());
+    await loop.#tell(loop.#compactor.admit());
+    return loop;
   }
 
   private constructor(
@@ -121,6 +130,7 @@ export class LiveLoop {
     const { settings, clock, tools, summarizer, graceMs = 5_000 } = options;
     this.source = source;
     this.#imported = imported;
+    this.#task = this.#lastUser();
     this.#context = context;
     this.#meter = meter;
     this.#budget = budget;
@@ -165,7 +175,7 @@ export class LiveLoop {
     if (!isSame) return false;
     this.source = source;
     this.#imported = imported;
-    if (isFirst || this.#task < 0) this.#task = this.#lastUser();
+    if (isFirst) this.#task = this.#lastUser();
     const fresh = imported.entries.slice(from);
     const billed = isFirst ? undefined : fresh.findLast(({ kind }) => kind === "assistant");
     for (const [at, entry] of fresh.entries()) {
@@ -201,15 +211,6 @@ export class LiveLoop {
     return shown;
   }
 
-  /** Puts a view in force that somebody else has made of the same history, and made first. */
-  async adopt({ view }: RememberedView): Promise<void> {
-    const { view: fitting } = withRemembered(this.#context.entries, { view, caps: [] });
-    if (fitting === null || JSON.stringify(fitting) === JSON.stringify(this.#context.view)) return;
-    await this.#context.apply(fitting);
-    this.#meter.invalidate();
-    this.#remembered = JSON.stringify(this.#shown());
-  }
-
   #shown(): RememberedView {
     const caps = this.#context.entries.flatMap((entry) =>
       entry.kind === "result" && entry.cap !== undefined ? [[entry.seq, entry.cap] as const] : []
@@ -221,6 +222,10 @@ export class LiveLoop {
     const context = this.#context;
     if (entry.kind === "assistant") return await context.append({ ...entry, prefix: this.#prefix() });
     if (entry.kind === "user") return await context.append(entry);
+    if (entry.seq < this.#known.to) {
+      const cap = this.#known.caps.get(entry.seq);
+      return await context.append(cap === undefined ? entry : { ...entry, cap });
+    }
     // The results of this round that are still to come share the room with this one.
     const end = rest.findIndex(({ kind }) => kind !== "result");
     const open = end < 0 ? rest.length : end;

@@ -8,10 +8,18 @@ import type { LiveLoop } from "./live_loop.ts";
 /** Loops at the most; the one that took its last step longest ago goes first. */
 const MAX_LOOPS = 256;
 
+/** A loop, and the messages that stand for it. */
+export interface KnownLoop {
+  readonly loop: LiveLoop;
+  /** How many messages of the history it knows. */
+  readonly messages: number;
+  /** Whether these are its whole history, or what it was shown as. */
+  readonly isWhole: boolean;
+}
+
 /** Loops by the names under which they go on. */
 export class LiveLoops {
-  /** The loop, and the messages that stand for it. */
-  readonly #byName = new Map<string, { readonly loop: LiveLoop; readonly messages: number }>();
+  readonly #byName = new Map<string, KnownLoop>();
   readonly #names = new Map<LiveLoop, readonly string[]>();
 
   /**
@@ -19,9 +27,9 @@ export class LiveLoops {
    * begin alike.
    *
    * @param names The names of all prefixes of the history.
-   * @returns The loop, and how many of the messages it knows in one form or another.
+   * @returns The loop that knows most of it, null where none knows any.
    */
-  take(names: readonly string[]): { readonly loop: LiveLoop; readonly messages: number } | null {
+  take(names: readonly string[]): KnownLoop | null {
     const name = names.findLast((found) => this.#byName.has(found));
     const found = name === undefined ? undefined : this.#byName.get(name);
     if (found === undefined) return null;
@@ -33,18 +41,22 @@ export class LiveLoops {
    * Keeps a loop until it takes its next step.
    *
    * @param loop The loop.
-   * @param chains Names of the prefixes of each form in which its messages may come again.
+   * @param forms Names of the prefixes of each form in which its messages may come again.
    */
-  keep(loop: LiveLoop, chains: readonly (readonly string[])[]): void {
-    const names = chains.flatMap((chain) => chain.slice(-1));
-    for (const chain of chains) {
-      const [name] = chain.slice(-1);
+  keep(
+    loop: LiveLoop,
+    forms: readonly { readonly names: readonly string[]; readonly isWhole: boolean }[],
+  ): void {
+    const own: string[] = [];
+    for (const { names, isWhole } of forms) {
+      const [name] = names.slice(-1);
       if (name === undefined) continue;
-      const before = this.#byName.get(name);
-      if (before !== undefined && before.loop !== loop) this.#forget(before.loop);
-      this.#byName.set(name, { loop, messages: chain.length });
+      const before = this.#byName.get(name)?.loop;
+      if (before !== undefined && before !== loop) this.#forget(before);
+      if (before !== loop) this.#byName.set(name, { loop, messages: names.length, isWhole });
+      own.push(name);
     }
-    this.#names.set(loop, names);
+    this.#names.set(loop, own);
     const [oldest] = this.#names.keys();
     if (this.#names.size > MAX_LOOPS && oldest !== undefined) this.#forget(oldest);
   }

@@ -122,7 +122,7 @@ Deno.test.each([...VERSIONS])(
         else yield { type: "finish", reason: event.reason, message: event.message };
       }
     }, { window: WINDOW, maxOutput: MAX_OUTPUT });
-    const bench = new Bench({ model: unbilled, tools, agent: { system, maxSteps: 300, recall: false } });
+    const bench = new Bench({ model: unbilled, tools, agent: { system, maxSteps: 300 } });
     const own = await bench.run(TASK);
     const { view } = await bench.state();
 
