@@ -21,10 +21,20 @@ export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.
 export { type MediaFamily, type ModelFacts, modelFacts, UNKNOWN_MODEL } from "./tokens/models.ts";
 export type { AnswerFormat, ToolChoice } from "./core/settings.ts";
 export type { CompactionLimits, CompactionSettings } from "./compaction/budget.ts";
-export type { Agent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./loop/agent.ts";
+export type {
+  Agent,
+  AnswerRequest,
+  Approval,
+  CallAnswer,
+  ResumeRequest,
+  TurnPlace,
+  TurnPorts,
+  TurnRequest,
+} from "./loop/agent.ts";
 export type { CallPlace, CompactionEvent, TurnEvent, TurnEventBody } from "./loop/events.ts";
+export type { PendingCall } from "./loop/pause.ts";
 export { defineTool, type InputSchema, type ToolDefinition } from "./loop/tools.ts";
-export { resumeTurn, runTurn } from "./loop/turn.ts";
+export { answerTurn, resumeTurn, runTurn } from "./loop/turn.ts";
 export {
   aiSdk,
   type AiSdkOptions,
@@ -88,6 +98,8 @@ export type {
   ModelSettings,
   OnDisconnect,
   Owner,
+  Pause,
+  PausedCall,
   ResultEntry,
   SessionHead,
   SessionKey,

@@ -26,6 +26,8 @@ export type {
   LeaseRequest,
   OnDisconnect,
   Owner,
+  Pause,
+  PausedCall,
   SessionHead,
   SessionKey,
   SessionPage,

@@ -29,7 +29,7 @@ export function loopRecall(loops: LiveLoops): LoopTool {
     inputSchema: RECALL_INPUT,
     async execute(input, { messages }) {
       const entries = await entriesOf(messages);
-      const text = await recallTool(() => entries).execute(RECALL_INPUT.parse(input), CONTEXT);
+      const text = await recallTool(() => entries).execute?.(RECALL_INPUT.parse(input), CONTEXT);
       return String(text);
     },
   };

@@ -5,56 +5,72 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Agent, TurnRequest } from "../loop/agent.ts";
+import type { Agent, AnswerRequest, TurnRequest } from "../loop/agent.ts";
 import { systemClock } from "../loop/clock.ts";
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { randomId } from "../loop/ids.ts";
 import { cancelName } from "../loop/journal.ts";
 import { closeLeft, wasTaken } from "../loop/left.ts";
-import { resumeTurn, runTurn } from "../loop/turn.ts";
+import { isPaused, pausedName } from "../loop/pause.ts";
+import { answerTurn, resumeTurn, runTurn } from "../loop/turn.ts";
 import type { Clock, Lease, OnDisconnect, Owner, SessionKey, Store } from "../ports.ts";
 import { Drain } from "./drain.ts";
-import { type LimitsOf, limitsOf, withLimits } from "./limits.ts";
+import { claimKey, type IdempotencyKey } from "./idempotency.ts";
+import { type Limits, type LimitsOf, limitsOf, withLimits } from "./limits.ts";
 import type { AppOptions } from "./options.ts";
 import type { Quotas } from "./quotas.ts";
 import { type FollowedTurn, type Following, TurnRegistry } from "./registry.ts";
 import { replay, type StoredTurnPlace } from "./replay.ts";
+import { before, untilLost } from "./streams.ts";
 
 /** Milliseconds for which a cancel that was asked for is known. */
 const CANCEL_KNOWN_MS = 3_600_000;
-/** Milliseconds for which an idempotency key is known. */
-const KEY_KNOWN_MS = 24 * 3_600_000;
 /** Characters of a turn's id. */
 const MAX_ID = 256;
 /** More than any event's number. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-/** What a turn is started with. */
-export interface StartRequest {
+/** Whose request it is, and what it is to be told by again. */
+interface HostRequest {
   readonly owner: Owner;
-  readonly agentName: string;
-  /** Default: a new session. */
-  readonly session?: string;
-  readonly input: TurnRequest["input"];
-  readonly pin?: boolean;
-  readonly compaction?: TurnRequest["compaction"];
-  readonly onDisconnect: OnDisconnect;
   /** Aborts when the client has gone before the response began. */
   readonly clientSignal: AbortSignal;
-  /** Makes a second request with the same key the same turn. */
+  /** Makes a second request with the same key the same one. */
   readonly idempotency?: IdempotencyKey;
 }
 
-/** A client's key of a request, and the fingerprint of what it asked for. */
-export interface IdempotencyKey {
-  readonly key: string;
-  readonly fingerprint: string;
+/** What a turn is started with. */
+export interface StartRequest extends
+  HostRequest,
+  Pick<
+    TurnRequest,
+    | "input"
+    | "pin"
+    | "instructions"
+    | "settings"
+    | "fork"
+    | "history"
+    | "client"
+    | "compaction"
+    | "clientTools"
+    | "onPaused"
+  > {
+  readonly agentName: string;
+  /** Default: a new session. */
+  readonly session?: string;
+  readonly onDisconnect: OnDisconnect;
 }
+
+/** Answers to calls of a paused turn. */
+export interface HostAnswer extends HostRequest, Pick<AnswerRequest, "turn" | "results" | "approvals"> {}
 
 /** A turn that was started, or found by its idempotency key. */
 export interface StartedTurn extends Following {
   readonly turn: string;
   readonly session: string;
+  /** Name of the agent and id of its model, where the events do not begin with the turn. */
+  readonly agent?: string;
+  readonly model?: string;
   /** Whether an earlier request had started it. */
   readonly isReplay: boolean;
 }
@@ -95,7 +111,7 @@ export class TurnHost {
     const ours = { session: request.session ?? this.#newId("session"), turn: this.#newId("turn") };
     if (idempotency === undefined) return await this.#begin(agent, { ...request, ...ours });
     for (let attempt = 0;; attempt++) {
-      const { turn, session } = await this.#claim(owner, idempotency, { attempt, ours });
+      const { turn, session } = await claimKey(this.#store, { owner, idempotency, attempt, value: ours });
       const key = { ...owner, session };
       if (turn !== ours.turn && await this.#isStillborn({ turn, key })) continue;
       const found = await this.follow(owner, turn, 0);
@@ -110,29 +126,6 @@ export class TurnHost {
         return { ...started, turn, session, isReplay: true };
       }
     }
-  }
-
-  /** The turn that an idempotency key stands for: that of whoever came first. */
-  async #claim(
-    owner: Owner,
-    { key, fingerprint }: IdempotencyKey,
-    { attempt, ours }: {
-      readonly attempt: number;
-      readonly ours: { readonly turn: string; readonly session: string };
-    },
-  ): Promise<{ readonly turn: string; readonly session: string }> {
-    const claimed = await this.#store.claim(owner, `key/${key}${attempt === 0 ? "" : ` ${attempt}`}`, {
-      value: { fingerprint, ...ours },
-      ttlMs: KEY_KNOWN_MS,
-    }) as { readonly fingerprint: string; readonly turn: string; readonly session: string };
-    if (claimed.fingerprint === fingerprint) return claimed;
-    throw new SelvageError(
-      "idempotency_key_reused",
-      `Cannot start the turn: found the idempotency key ${
-        JSON.stringify(key.slice(0, 80))
-      } used for another ` +
-        "request, wanted a new key, or the same request",
-    );
   }
 
   /** Whether a turn got its name and nothing else: it was refused, or its process died before the input was stored. */
@@ -153,7 +146,11 @@ export class TurnHost {
     const place = await this.#place(owner, turn);
     if (place === null) return null;
     const stored = await this.#store.events(place.key, turn, from);
-    const isOver = stored === null || (stored.events.length === 0 && stored.lease?.turn !== turn);
+    if (stored === null) return null;
+    const { events, lease } = stored;
+    // One that waits for answers has nothing more to tell until they come.
+    const isWaiting = isPaused(lease) && (lease?.expires ?? 0) <= this.#clock.now();
+    const isOver = events.length === 0 && (lease?.turn !== turn || isWaiting);
     return isOver ? null : this.#replay(place, from);
   }
 
@@ -198,7 +195,8 @@ export class TurnHost {
    */
   async cancel(owner: Owner, turn: string): Promise<boolean | null> {
     const local = this.#registry.find(owner, turn);
-    if (local !== null) return await local.cancel("The turn was cancelled");
+    // One that pauses at this moment has left its process without an end.
+    if (await local?.cancel("The turn was cancelled")) return true;
     const place = await this.#place(owner, turn);
     const stored = place && await this.#store.events(place.key, turn, AFTER_ALL);
     if (place === null || stored === null) return null;
@@ -206,7 +204,8 @@ export class TurnHost {
     await this.#store.claim(owner, cancelName(turn), { value: true, ttlMs: CANCEL_KNOWN_MS });
     if (stored.lease.expires <= this.#clock.now()) {
       // Nobody runs it: what is to end need not go on first.
-      await closeLeft(this.#store, { key: place.key, clock: this.#clock, turn });
+      const left = { key: place.key, clock: this.#clock, turn };
+      await closeLeft(this.#store, isPaused(stored.lease) ? { ...left, takeover: "paused" } : left);
     }
     for await (const _ of this.#replay(place, AFTER_ALL).events) { /* It has nothing to tell, but ends. */ }
     const last = await this.#lastEvent(place);
@@ -245,47 +244,130 @@ export class TurnHost {
     agent: Agent,
     request: StartRequest & { readonly turn: string; readonly session: string },
   ): Promise<StartedTurn> {
-    const { owner, agentName, turn, session, input, pin, compaction, onDisconnect, clientSignal } = request;
-    // One controller for everything that can end the turn. A request's signal also aborts after a success, so it
-    // counts only until the response has begun; from then on the stream's own cancel does. A turn that is to go on
-    // without its client does so from the first moment on.
-    const stop = new AbortController();
-    const onGone = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
-    if (onDisconnect === "abort") clientSignal.addEventListener("abort", onGone, { once: true });
+    const { owner, turn, session, onDisconnect, clientSignal, idempotency: _, ...asked } = request;
     const key = { ...owner, session };
     const limits = limitsOf(this.#limits, owner);
-    const leave = await this.#quotas.enter(owner, { turn, session, limits });
+    const stop = new AbortController();
+    const signals = { signal: stop.signal, suspend: this.#drain.signal };
     const events = (): AsyncGenerator<TurnEvent, void> =>
-      runTurn({
-        agent: withLimits(agent, limits),
-        agentName,
-        input,
-        onDisconnect,
-        ...key,
-        signal: stop.signal,
-        suspend: this.#drain.signal,
-        ...(pin === undefined ? {} : { pin }),
-        ...(compaction === undefined ? {} : { compaction }),
-      }, { store: this.#store, clock: this.#clock, newId: () => turn });
-    let isStarted = false;
-    const onEnd = async (): Promise<void> => {
-      if (isStarted) await leave();
-    };
-    try {
-      const started = await this.#add({ turn, key, stop, onDisconnect, events, onEnd }, async (error) => {
+      runTurn({ ...asked, ...key, agent: withLimits(agent, limits), onDisconnect, ...signals }, {
+        store: this.#store,
+        clock: this.#clock,
+        newId: () => turn,
+      });
+    const add = (onEnd: () => Promise<void>) =>
+      this.#add({ turn, key, stop, onDisconnect, events, onEnd }, async (error) => {
         if (error.code !== "turn_interrupted") return false;
         await this.#revive(key, String(error.fields["turn"]));
         return true;
       });
+    const counted = () => this.#counted(owner, { turn, session, limits, add });
+    const started = await untilBegun(counted, { clientSignal, stop, onDisconnect });
+    return { ...started.follow(0), turn, session, isReplay: false };
+  }
+
+  /** Adds a turn that counts among those of its caller for as long as it runs here. */
+  async #counted(
+    owner: Owner,
+    { add, ...counted }: {
+      readonly turn: string;
+      readonly session: string;
+      readonly limits: Limits;
+      readonly add: (onEnd: () => Promise<void>) => Promise<FollowedTurn>;
+    },
+  ): Promise<FollowedTurn> {
+    const leave = await this.#quotas.enter(owner, counted);
+    let isStarted = false;
+    try {
+      const started = await add(async () => {
+        if (isStarted) await leave();
+      });
       isStarted = true;
       if (started.isDone) await leave();
-      return { ...started.follow(0), turn, session, isReplay: false };
+      return started;
     } catch (error) {
       await leave();
       throw error;
-    } finally {
-      clientSignal.removeEventListener("abort", onGone);
     }
+  }
+
+  /**
+   * Answers calls of a paused turn, or finds what an earlier request with the same idempotency key has led to.
+   *
+   * @returns Null where there is no such turn.
+   * @throws What is wrong with the answers: `turn_not_paused`, `call_not_found`, `call_not_pending`, `bad_request`;
+   *   `shutting_down`, `unknown_agent`, `idempotency_key_reused`.
+   */
+  async answer(request: HostAnswer): Promise<StartedTurn | null> {
+    const { owner, turn } = request;
+    this.requireUp("answer");
+    const place = await this.#place(owner, turn);
+    const stored = place && await this.#store.events(place.key, turn, AFTER_ALL);
+    if (place === null || stored === null) return null;
+    const again = await this.#answered(request, place);
+    if (again !== null) return again;
+    try {
+      return await this.#answer(request, { place, lease: stored.lease });
+    } catch (error) {
+      // The same request, sent twice at a time: the other one was first.
+      const found = await this.#answered(request, place);
+      if (found !== null) return found;
+      throw error;
+    }
+  }
+
+  /** What the same request has led to before. */
+  async #answered(
+    { owner, turn, idempotency }: HostAnswer,
+    { key: { session } }: StoredTurnPlace,
+  ): Promise<StartedTurn | null> {
+    const known = idempotency && await claimKey(this.#store, { owner, idempotency, value: undefined });
+    const found = known === undefined ? null : await this.follow(owner, turn, known.from ?? 0);
+    return found === null ? null : { ...found, turn, session, isReplay: true };
+  }
+
+  async #answer(
+    { owner, turn, results = [], approvals = [], clientSignal, idempotency }: HostAnswer,
+    { place: { key }, lease }: { readonly place: StoredTurnPlace; readonly lease: Lease | null },
+  ): Promise<StartedTurn> {
+    const { session } = key;
+    // Whether it is this turn that waits, is seen when its lease is taken; the agent is needed before.
+    const agentName = lease?.agent ?? "default";
+    // A turn that goes on is none that starts, but it runs.
+    const { turnsPerMinute: _, ...limits } = limitsOf(this.#limits, owner);
+    const agent = withLimits(this.#agent(agentName), limits);
+    const onDisconnect = lease?.onDisconnect ?? "abort";
+    const stop = new AbortController();
+    const accept = async (from: number): Promise<void> => {
+      if (idempotency === undefined) return;
+      await claimKey(this.#store, { owner, idempotency, value: { turn, session, from } });
+    };
+    const events = (): AsyncGenerator<TurnEvent, void> =>
+      answerTurn({
+        ...key,
+        agent,
+        turn,
+        results,
+        approvals,
+        accept,
+        signal: stop.signal,
+        suspend: this.#drain.signal,
+      }, {
+        store: this.#store,
+        clock: this.#clock,
+      });
+    const add = (onEnd: () => Promise<void>) => this.#add({ turn, key, stop, onDisconnect, events, onEnd });
+    const counted = () => this.#counted(owner, { turn, session, limits, add });
+    const started = await untilBegun(counted, { clientSignal, stop, onDisconnect });
+    const { first } = started;
+    return {
+      ...started.follow(first),
+      turn,
+      session,
+      agent: agentName,
+      model: agent.model.id,
+      isReplay: false,
+    };
   }
 
   #resume({ turn, key }: StoredTurnPlace, { agent, onDisconnect }: Lease): Promise<FollowedTurn> {
@@ -361,7 +443,8 @@ export class TurnHost {
   async #place(owner: Owner, turn: string): Promise<StoredTurnPlace | null> {
     // Longer than any id of ours, and than some stores can look for.
     if (turn.length > MAX_ID) return null;
-    const found = await this.#store.claim(owner, `turn/${turn}`) as { readonly session: string } | undefined;
+    const found = (await this.#store.claim(owner, `turn/${turn}`) ??
+      await this.#store.claim(owner, pausedName(turn))) as { readonly session: string } | undefined;
     return found === undefined ? null : { turn, key: { ...owner, session: found.session } };
   }
 
@@ -390,29 +473,23 @@ export class TurnHost {
 }
 
 /**
- * The events of a turn until another process has taken it over, as from one that stood still for too long. Nothing
- * is said of an end then: the turn goes on there, and clients that come again are told so.
+ * Waits until a turn has begun; a client that goes before ends it. A request's signal also aborts after a success, so it
+ * counts only until the response has begun; from then on the stream's own cancel does. A turn that is to go on without
+ * its client does so from the first moment on.
  */
-async function* untilLost(
-  events: AsyncGenerator<TurnEvent, void>,
-  isElsewhere: () => Promise<boolean>,
-): AsyncGenerator<TurnEvent, void> {
-  for await (const event of events) {
-    // Where the session was deleted, the lease is lost as well, and this is the end.
-    if (event.type === "error" && event.code === "lease_lost" && await isElsewhere()) return;
-    yield event;
-  }
-}
-
-/** Puts what is stored below a number in front of live events. */
-async function* before(
-  live: AsyncGenerator<TurnEvent, void>,
-  { stored, limit }: {
-    readonly stored: () => ReturnType<Store["events"]>;
-    readonly limit: number;
+async function untilBegun<T>(
+  add: () => Promise<T>,
+  { clientSignal, stop, onDisconnect }: {
+    readonly clientSignal: AbortSignal;
+    readonly stop: AbortController;
+    readonly onDisconnect: OnDisconnect;
   },
-): AsyncGenerator<TurnEvent, void> {
-  const earlier = (await stored())?.events as readonly TurnEvent[] | undefined;
-  for (const event of earlier ?? []) if (eventNumber(event) < limit) yield event;
-  yield* live;
+): Promise<T> {
+  const onGone = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
+  if (onDisconnect === "abort") clientSignal.addEventListener("abort", onGone, { once: true });
+  try {
+    return await add();
+  } finally {
+    clientSignal.removeEventListener("abort", onGone);
+  }
 }

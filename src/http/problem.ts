@@ -14,6 +14,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   bad_request: 400,
   unknown_agent: 400,
   input_empty: 400,
+  bad_client_tools: 400,
   setting_unsupported: 400,
   illegal_cut: 400,
   bad_transcript: 400,
@@ -32,6 +33,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   branch_not_found: 404,
   turn_not_found: 404,
   step_not_found: 404,
+  call_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
   unsupported_encoding: 415,
@@ -41,6 +43,10 @@ export const STATUS: Readonly<Record<string, number>> = {
   turn_exists: 409,
   too_many_branches: 409,
   bad_fork: 409,
+  turn_paused: 409,
+  turn_not_paused: 409,
+  turn_over: 409,
+  call_not_pending: 409,
   idempotency_key_reused: 422,
   body_too_large: 413,
   input_too_large: 413,
@@ -100,6 +106,7 @@ const PUBLIC_FIELDS = [
   "window",
   "session",
   "ref",
+  "pending",
 ];
 
 /** Characters of a sentence: what was sent must not come back at any length. */

@@ -6,6 +6,7 @@
  */
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { wasTaken } from "../loop/left.ts";
+import { isPaused } from "../loop/pause.ts";
 import type { Clock, Lease, SessionKey, Store } from "../ports.ts";
 
 /** Milliseconds between two looks at the store: the least, and the most after looking in vain. */
@@ -60,6 +61,8 @@ export async function* replay(
     const { lease } = stored;
     if (lease?.turn !== turn) return;
     if (lease.expires <= clock.now()) {
+      // Who answers it goes on with it; nobody else does.
+      if (isPaused(lease)) return;
       try {
         const events = await takeOver(lease, next);
         if (events === null) return;

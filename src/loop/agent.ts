@@ -5,7 +5,17 @@
  */
 import type { FilePart, TextPart } from "../core/message.ts";
 import type { CompactionLimits, CompactionSettings } from "../compaction/budget.ts";
-import type { ClientNote, Clock, Entry, Model, ModelSettings, OnDisconnect, Store, Tool } from "../ports.ts";
+import type {
+  ClientNote,
+  Clock,
+  Entry,
+  Model,
+  ModelSettings,
+  OnDisconnect,
+  Store,
+  Tool,
+  ToolSchema,
+} from "../ports.ts";
 
 /** An agent: a model with instructions and tools. */
 export interface Agent {
@@ -21,7 +31,7 @@ export interface Agent {
   readonly maxSteps?: number;
   /** Tokens, in and out, that one turn may be billed: no further step starts once they are used. Default no limit. */
   readonly maxTokens?: number;
-  /** Milliseconds that one turn may take, from its input on. Default no limit. */
+  /** Milliseconds that one turn may take, from its input on, and anew from each answer to calls that wait. Default no limit. */
   readonly maxMs?: number;
   /** Milliseconds for a call of a tool that sets no time of its own. Default 60,000. */
   readonly toolTimeoutMs?: number;
@@ -81,12 +91,49 @@ export interface TurnRequest extends TurnPlace {
   readonly compaction?: CompactionSettings;
   /** Whether the turn is to go on when its process dies and nobody asks for it. Default `abort`. */
   readonly onDisconnect?: OnDisconnect;
+  /** Tools of the client, beside those of the agent: the turn pauses where the model calls one of them. */
+  readonly clientTools?: readonly ToolSchema[];
+  /**
+   * What becomes of a turn of the session that waits for answers: it is refused (`turn_paused`), or its calls are
+   * closed as aborted, and it ends, before this one begins. Default `reject`.
+   */
+  readonly onPaused?: "reject" | "abort";
 }
 
 /** A turn that its process left unfinished. */
 export interface ResumeRequest extends TurnPlace {
   /** Id of the turn. */
   readonly turn: string;
+}
+
+/** What a client's tool gave for a call. `output` is text, a list of text and file parts, or any other JSON. */
+export type CallAnswer =
+  | { readonly ref: string; readonly output: unknown }
+  | { readonly ref: string; readonly error: unknown };
+
+/** Whether a person allows a call. */
+export interface Approval {
+  /** Reference of the call, for example `e41.0`. */
+  readonly ref: string;
+  /** Whether it may be run. */
+  readonly approved: boolean;
+  /** Why not, for the model. */
+  readonly reason?: string;
+}
+
+/** Answers to calls of a paused turn; it goes on once none is left that waits. */
+export interface AnswerRequest extends TurnPlace {
+  /** Id of the turn. */
+  readonly turn: string;
+  /** What the client's tools gave. */
+  readonly results?: readonly CallAnswer[];
+  /** What a person has decided. */
+  readonly approvals?: readonly Approval[];
+  /**
+   * Called once the answers have been found to fit, and before anything is stored, with the number of the first event
+   * that is to come. What it throws refuses them.
+   */
+  readonly accept?: (next: number) => Promise<void>;
 }
 
 /** What a turn runs on. */

@@ -6,7 +6,9 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import { type CompactionSettings, isForced, type ModelSettings } from "../core/settings.ts";
+import type { Entry, ToolSchema } from "../ports.ts";
 import type { Agent } from "./agent.ts";
+import { withClientTools } from "./client_tools.ts";
 import { budgetOf } from "./measures.ts";
 
 /** Instructions and settings of one turn. */
@@ -17,27 +19,43 @@ export interface Asked {
   readonly settings?: ModelSettings;
   /** In place of what the agent says. */
   readonly compaction?: CompactionSettings;
+  /** Tools that the client brought along, and runs itself. */
+  readonly clientTools?: readonly ToolSchema[];
 }
 
 /** Nothing but these, and each only where there is one. */
-export function askedOf({ instructions, settings, compaction }: Asked): Asked {
+export function askedOf({ instructions, settings, compaction, clientTools = [] }: Asked): Asked {
   return {
     ...(instructions === undefined || instructions.trim() === "" ? {} : { instructions }),
     ...(settings === undefined ? {} : { settings }),
     ...(compaction === undefined ? {} : { compaction }),
+    ...(clientTools.length === 0 ? {} : { clientTools: structuredClone(clientTools) }),
   };
 }
 
 /**
- * The agent as one turn has it: the agent's own instructions come first, the caller's follow; the caller's settings
+ * What a turn of the log was asked with.
+ *
+ * @param entries The log.
+ * @param turn Id of the turn.
+ */
+export function askedIn(entries: readonly Entry[], turn: string | undefined): Asked {
+  const input = entries.find((entry) => entry.kind === "user" && entry.turn === turn);
+  return input?.kind === "user" ? askedOf(input) : {};
+}
+
+/**
+ * The agent as one turn has it: the agent's own instructions and tools come first, the caller's follow; the caller's settings
  * for compaction come in place of the agent's.
  *
  * @throws SelvageError `input_too_large` where the caller's instructions leave nothing for messages, `bad_budget`
- *   where the caller's settings do not go together.
+ *   where the caller's settings do not go together, `bad_client_tools` where its tools clash with others or leave no
+ *   room.
  */
 export function agentFor(agent: Agent, asked: Asked): Agent {
-  const { instructions, compaction } = askedOf(asked);
-  return withInstructions(compaction === undefined ? agent : withCompaction(agent, compaction), instructions);
+  const { instructions, compaction, clientTools } = askedOf(asked);
+  const own = compaction === undefined ? agent : withCompaction(agent, compaction);
+  return withClientTools(withInstructions(own, instructions), clientTools);
 }
 
 function withCompaction(agent: Agent, compaction: CompactionSettings): Agent {

@@ -37,6 +37,8 @@ export interface RunCallsOptions {
   readonly clock: Clock;
   /** Runs a call inside something, such as a span. */
   readonly within: (call: Call, run: () => Promise<CallOutcome>) => Promise<CallOutcome>;
+  /** Why calls are answered with an error, rather than run: by reference. */
+  readonly refused?: ReadonlyMap<string, string>;
 }
 
 /** Why the calls of an answer that was cut off are not run: even arguments that can be made to parse may lack an end. */
@@ -55,10 +57,10 @@ const NOT_RUN: Partial<Record<FinishReason, string>> = {
  */
 export async function* runCalls(
   calls: readonly Call[],
-  { agent, tools, reason, context, signal, halt, clock, within }: RunCallsOptions,
+  { agent, tools, reason, context, signal, halt, clock, within, refused }: RunCallsOptions,
 ): AsyncGenerator<CallProgress, void> {
   const run = (call: Call): Promise<CallOutcome> => {
-    const value = NOT_RUN[reason];
+    const value = NOT_RUN[reason] ?? refused?.get(call.ref);
     if (value !== undefined) {
       return Promise.resolve({ status: "error", output: { type: "error-text", value }, ms: 0 });
     }

@@ -91,6 +91,11 @@ export class Compactor {
     yield* this.#attempt({ policy, force: false, reason: "over_compact_at", resolved: "step" });
   }
 
+  /** A summary that is on its way is not waited for over a pause: what it has not written by now, the ledger says. */
+  async *settle(): AsyncGenerator<TurnEventBody, void> {
+    yield* this.#splice(0);
+  }
+
   /** A deferral is honoured here, with any method: before `turn.finished`, or before the first call of the next turn. */
   async *honour(): AsyncGenerator<TurnEventBody, void> {
     // No summarizer works after a turn: what it has not written by now, the ledger says.

@@ -5,6 +5,7 @@
  */
 import type { FilePart, ProviderOptions, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { CallStatus, CompactionNote, Usage } from "../ports.ts";
+import type { PendingCall } from "./pause.ts";
 import type { MeterTier } from "../tokens/meter.ts";
 
 /** Where a call stands: step of the turn, index in the step, place in the log. */
@@ -120,6 +121,16 @@ export type TurnEventBody =
     readonly stopAt: number;
   }
   | CompactionEvent
+  | {
+    /** The turn waits for its client, or for a person: the stream ends, and goes on with the answers. */
+    readonly type: "turn.paused";
+    /** `approval` where any call waits for a person, which each call says for itself. */
+    readonly reason: "tool" | "approval";
+    readonly pending: readonly PendingCall[];
+    /** Sums over the model calls of the turn so far. */
+    readonly usage: Usage;
+    readonly steps: number;
+  }
   | {
     readonly type: "turn.finished";
     readonly reason: "stop" | "length" | "content-filter" | "max-steps" | "aborted" | "error";

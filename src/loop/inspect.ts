@@ -7,6 +7,7 @@ import { Context, type StoredView, summaryText } from "../compaction/context.ts"
 import type { Atom } from "../core/record.ts";
 import type { Entry, SessionHead } from "../ports.ts";
 import type { Agent } from "./agent.ts";
+import { agentFor, askedIn } from "./asked.ts";
 import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
 
 /** One atom of the log and how it is shown. Positions count entries. */
@@ -46,13 +47,14 @@ export interface InspectedContext {
  * @param session The agent whose limits apply, and the session as stored.
  */
 export async function inspectContext(
-  { agent, head, entries, view }: {
+  { agent: given, head, entries, view }: {
     readonly agent: Agent;
     readonly head: SessionHead;
     readonly entries: readonly Entry[];
     readonly view: StoredView | null;
   },
 ): Promise<InspectedContext> {
+  const agent = agentFor(given, askedIn(entries, entries.at(-1)?.turn));
   const measures = measuresOf(agent);
   const context = await Context.create(entries, { view, ...measures });
   const log = await (await Context.create(entries, { view: null, ...measures })).transcript();

@@ -9,10 +9,9 @@ import { prefixName, readPrefix } from "../compaction/prefix.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantEntry, ModelRequest, SessionKey, SessionState, Store, Usage } from "../ports.ts";
 import type { Agent } from "./agent.ts";
-import { agentFor, askedOf } from "./asked.ts";
+import { agentFor, askedIn } from "./asked.ts";
 import { branchesOf, branchOf } from "./branches.ts";
 import { budgetOf, fixedTokens, measuresOf, schemasOf } from "./measures.ts";
-import { inputOf } from "./open.ts";
 import { requestOf } from "./request.ts";
 
 /** The request of one step. */
@@ -96,7 +95,7 @@ export async function inspectRequest(
   const view = prefix.view === 0
     ? null
     : (await store.read(place.key, { branch, view: prefix.view }))?.view as StoredView | null;
-  const asked = askedOf(inputOf(entries, turn) ?? {});
+  const asked = askedIn(entries, turn);
   const then = agentFor(agent, asked);
   const context = await Context.create(entries.slice(0, entry.seq), { view, ...measuresOf(then) });
   const request = requestOf({

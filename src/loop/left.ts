@@ -48,24 +48,34 @@ export interface LeftTurn {
   readonly stored: StoredTurn;
 }
 
+/** A turn that is to be taken over. */
+export interface LeftPlace {
+  readonly key: SessionKey;
+  readonly turn: string;
+  /** `paused` for one that waits for answers; by default one that its process left. */
+  readonly takeover?: true | "paused";
+}
+
 /**
- * Takes the lease of a turn over that its process left.
+ * Takes the lease of a turn over that its process left, or that waits for answers.
  *
- * @throws SelvageError `turn_running` where the process lives, `turn_over` where the turn was not left.
+ * @throws SelvageError `turn_running` where the process lives, `turn_over` where the turn was not left, `turn_paused`
+ *   and `turn_not_paused` where it waits, or does not.
  */
 export async function takeOver(
   store: Store,
-  { key, turn }: { readonly key: SessionKey; readonly turn: string },
+  { key, turn, takeover = true }: LeftPlace,
 ): Promise<LeftTurn> {
   // The agent is that of the lease: a takeover does not change it.
-  const request = { agent: "", owner: crypto.randomUUID(), turn, ttlMs: LEASE_TTL_MS, takeover: true };
+  const request = { agent: "", owner: crypto.randomUUID(), turn, ttlMs: LEASE_TTL_MS, takeover };
   const leased = await store.acquire(key, request);
   return { leased, stored: await storedTurn(store, { key, lease: leased.lease }) };
 }
 
 /** Says whether a turn could not be taken over, or ended, because somebody else was first. */
 export function wasTaken(error: unknown): boolean {
-  return error instanceof SelvageError && /^(turn_running|turn_over|lease_lost)$/.test(error.code);
+  return error instanceof SelvageError &&
+    /^(turn_running|turn_over|turn_paused|turn_not_paused|lease_lost)$/.test(error.code);
 }
 
 /** Reads what clients of a turn were told that was taken over. */
@@ -169,13 +179,14 @@ export async function endLeft(
   });
 }
 
-/** Closes a turn that its process left and that nobody came back for, or can go on with. */
+/** Closes a turn that nobody came back for, or can go on with: one that its process left, or that waits for answers. */
 export async function closeLeft(
   store: Store,
-  { key, clock, turn }: { readonly key: SessionKey; readonly clock: Clock; readonly turn: string },
+  { clock, ...place }: LeftPlace & { readonly clock: Clock },
 ): Promise<void> {
   try {
-    await endLeft(store, { ...await takeOver(store, { key, turn }), key, clock, reason: "aborted" });
+    const { key } = place;
+    await endLeft(store, { ...await takeOver(store, place), key, clock, reason: "aborted" });
   } catch (error) {
     // Somebody else was first: the next look at the session tells what came of it.
     if (!wasTaken(error)) throw error;

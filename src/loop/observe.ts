@@ -25,6 +25,8 @@ export function observe(telemetry: TurnTelemetry, event: TurnEvent): void {
       return telemetry.compaction(event);
     case "error":
       return telemetry.error(event.code);
+    case "turn.paused":
+      return telemetry.finish({ ...event, reason: "paused" });
     case "turn.finished":
       return telemetry.finish(event);
   }

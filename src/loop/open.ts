@@ -4,19 +4,19 @@
  * @module
  */
 import { type Budget, requireWithin } from "../compaction/budget.ts";
-import { Context, type StoredView } from "../compaction/context.ts";
-import { SelvageError } from "../core/errors.ts";
-import type { Clock, Entry, Lease, SessionHead, SessionKey, SessionState, UserEntry } from "../ports.ts";
-import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
+import { callsOf, Context, type StoredView } from "../compaction/context.ts";
+import type { Clock, Lease, SessionHead, SessionKey, SessionState } from "../ports.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
-import type { Agent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
-import { agentFor, type Asked, askedOf } from "./asked.ts";
+import { takeLease, whileRunning } from "./acquire.ts";
+import type { Agent, AnswerRequest, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
+import { matchAnswers, type MatchedAnswers } from "./answers.ts";
+import { agentFor, type Asked, askedIn, askedOf } from "./asked.ts";
 import { systemClock } from "./clock.ts";
 import { type Beginning, beginningOf } from "./fork.ts";
 import { randomId } from "./ids.ts";
-import { LEASE_TTL_MS } from "./journal.ts";
-import { closeLeft, endLeft, type StoredTurn, takeOver } from "./left.ts";
-import { budgetOf, type Measures, measuresOf, restoreMeter } from "./measures.ts";
+import { endLeft, type LeftTurn, type StoredTurn, takeOver } from "./left.ts";
+import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
+import { pinnedInputs, requireInput, requireRoom } from "./room.ts";
 
 /** What a turn starts with. */
 export interface OpenedTurn extends StoredTurn {
@@ -32,22 +32,20 @@ export interface OpenedTurn extends StoredTurn {
   readonly budget: Budget;
   /** What is to be stored with the input of a new turn. */
   readonly before?: Beginning["before"];
+  /** What a paused turn is gone on with. */
+  readonly answers?: MatchedAnswers;
 }
-
-type Input = TurnRequest["input"];
 
 /** Times that a turn is taken over from processes that died; after that it is held to be what kills them. */
 const MAX_TAKEOVERS = 3;
-
-/** Milliseconds between two looks at a lease that somebody else holds. */
-const LEASE_POLL_MS = 250;
 
 /**
  * Opens a turn. Whatever it rejects with, the session is as it was, and free.
  *
  * @param request Agent, session and input.
  * @param ports Store, clock and ids.
- * @throws SelvageError `bad_budget`, `input_empty`, `input_too_large` or `turn_running`.
+ * @throws SelvageError `bad_budget`, `bad_client_tools`, `input_empty`, `input_too_large`, `turn_running` or
+ *   `turn_paused`.
  */
 export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<OpenedTurn> {
   const { input } = request;
@@ -56,25 +54,16 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   const agent = agentFor(request.agent, asked);
   const clock = ports.clock ?? systemClock;
   const id = ports.newId?.() ?? randomId("t");
-  const first = budgetOf(agent);
-  if (isEmptyInput(input)) {
-    throw new SelvageError(
-      "input_empty",
-      "Cannot start the turn: found an empty input, wanted text or a file",
-    );
-  }
-  const factor = agent.model.tokenFactor ?? 1;
-  const measures = measuresOf(agent);
-  await requireRoom([input], { limit: first.maxInput, factor, measures });
+  await requireInput(input, agent);
   const key = keyOf(request);
   request.signal?.throwIfAborted();
-  const leased = await acquire(request, { ports, clock, key, turn: id });
+  const leased = await takeLease(request, { ports, clock, key, turn: id });
   const { lease } = leased;
   try {
     const begun = await beginningOf(leased, { request, store: ports.store, key });
     const { head, entries } = begun;
     const budget = budgetOf(agent, head.meter);
-    await requireRoom([...pinnedInputs(entries), input], { limit: budget.maxInput, factor, measures });
+    await requireRoom([...pinnedInputs(entries), input], { agent, limit: budget.maxInput });
     const opened = await measured(agent, { ...begun, budget });
     const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
     return { ...opened, agent, asked, clock, key, head, lease, budget, before: begun.before, ...untold };
@@ -98,14 +87,55 @@ export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Prom
   const { store, clock = systemClock } = ports;
   const key = keyOf(request);
   const left = await takeOver(store, { key, turn });
-  const { leased, stored } = left;
-  const { head, lease } = leased;
-  if (lease.takeovers > MAX_TAKEOVERS) {
+  if (left.leased.lease.takeovers > MAX_TAKEOVERS) {
     await endLeft(store, { ...left, key, clock, reason: "error" });
     return null;
   }
-  const asked = askedOf(inputOf(leased.entries, turn) ?? {});
-  const agent = agentFor(request.agent, asked);
+  return await reopened(request.agent, { left, key, clock });
+}
+
+/**
+ * Opens a turn again that waits for answers, where those at hand fit. If they do not, it goes on waiting.
+ *
+ * @param request Agent, session, turn and answers.
+ * @param ports Store and clock.
+ * @throws SelvageError `turn_not_paused` where it does not wait, `call_not_found` or `call_not_pending` where one of
+ *   its calls does not.
+ */
+export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Promise<OpenedTurn> {
+  const { turn } = request;
+  const { store, clock = systemClock } = ports;
+  const key = keyOf(request);
+  // An answer to another call may be being taken in: this one comes next.
+  const take = () => takeOver(store, { key, turn, takeover: "paused" });
+  const left = await whileRunning(take, { clock, signal: request.signal });
+  const { lease, entries } = left.leased;
+  try {
+    const refs = new Set(
+      entries.flatMap((entry) => entry.turn === turn ? callsOf(entry).map(({ ref }) => ref) : []),
+    );
+    const pause = lease.pause ?? { pending: [], approved: [] };
+    const answers = matchAnswers(request, { pause, isCall: (ref) => refs.has(ref) });
+    await request.accept?.(left.stored.nextEvent);
+    return { ...await reopened(request.agent, { left, key, clock }), answers };
+  } catch (error) {
+    // Where not even this works, the lease runs out by itself, and the turn waits on.
+    await store.commit(key, lease, { suspend: true }).catch(() => {});
+    throw error;
+  }
+}
+
+async function reopened(
+  given: Agent,
+  { left: { leased, stored }, key, clock }: {
+    readonly left: LeftTurn;
+    readonly key: SessionKey;
+    readonly clock: Clock;
+  },
+): Promise<OpenedTurn> {
+  const { head, lease, entries } = leased;
+  const asked = askedIn(entries, lease.turn);
+  const agent = agentFor(given, asked);
   const budget = budgetOf(agent, head.meter);
   const opened = await measured(agent, { ...leased, budget });
   return { ...opened, agent, asked, clock, key, head, lease, budget, ...stored };
@@ -121,91 +151,4 @@ async function measured(
 ): Promise<{ readonly context: Context; readonly meter: ContextMeter }> {
   const context = await Context.create(entries, { view: view as StoredView | null, ...measuresOf(agent) });
   return { context, meter: restoreMeter({ agent, budget }, head.meter) };
-}
-
-function isEmptyInput(input: Input): boolean {
-  if (typeof input === "string") return input.trim() === "";
-  return !input.some((part) => part.type === "file" || part.text.trim() !== "");
-}
-
-function inputTokens(input: Input, measure: TextMeasure): number {
-  const parts = typeof input === "string" ? [{ type: "text" as const, text: input }] : input;
-  return parts.reduce((total, part) => total + measurePart(part, measure), MESSAGE_OVERHEAD);
-}
-
-/** The entry that holds what a turn was asked. */
-export function inputOf(entries: readonly Entry[], turn: string): UserEntry | undefined {
-  return entries.filter((entry) => entry.kind === "user").find((entry) => entry.turn === turn);
-}
-
-function pinnedInputs(entries: readonly Entry[]): readonly Input[] {
-  return entries.flatMap((entry) =>
-    entry.kind === "user" && entry.pinned === true ? [entry.message.content] : []
-  );
-}
-
-/** Refuses messages for which no compaction could make room: stored, they would brick the session. */
-async function requireRoom(
-  inputs: readonly Input[],
-  { limit, factor, measures }: {
-    readonly limit: number;
-    readonly factor: number;
-    readonly measures: Measures;
-  },
-): Promise<void> {
-  const count = (measure: TextMeasure): number =>
-    Math.ceil(factor * inputs.reduce((total, input) => total + inputTokens(input, measure), 0));
-  if (count(measures.bound) <= limit) return;
-  const tokens = count(await measures.loadMeasure());
-  if (tokens <= limit) return;
-  const pinned = inputs.length === 1 ? "" : `, the ${inputs.length - 1} pinned before it included`;
-  throw new SelvageError(
-    "input_too_large",
-    `Cannot start the turn: found an input of ${tokens} tokens${pinned}, wanted at most ${limit}`,
-    { fields: { tokens, limit } },
-  );
-}
-
-/**
- * Takes the lease; waits out one that is still alive, as that of a crashed process is for a while. What another
- * turn left unfinished is closed first, unless that turn is to go on.
- */
-async function acquire(
-  request: TurnRequest,
-  { ports, clock, key, turn }: {
-    readonly ports: TurnPorts;
-    readonly clock: Clock;
-    readonly key: SessionKey;
-    readonly turn: string;
-  },
-): Promise<SessionState & { readonly lease: Lease }> {
-  const until = clock.now() + LEASE_TTL_MS + LEASE_POLL_MS;
-  for (;;) {
-    try {
-      return await ports.store.acquire(key, {
-        agent: request.agentName ?? "default",
-        owner: turn,
-        turn,
-        ttlMs: LEASE_TTL_MS,
-        ...(request.onDisconnect === undefined ? {} : { onDisconnect: request.onDisconnect }),
-      });
-    } catch (error) {
-      const left = interruptedTurn(error);
-      if (left !== null) {
-        await closeLeft(ports.store, { key, clock, turn: left });
-        continue;
-      }
-      const isRunning = error instanceof SelvageError && error.code === "turn_running";
-      // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
-      if (!isRunning || error.fields["turn"] === turn || clock.now() >= until) throw error;
-      await clock.sleep(LEASE_POLL_MS, request.signal);
-    }
-  }
-}
-
-/** The turn that stands in the way, left by its process, where it is not one that goes on without readers. */
-function interruptedTurn(error: unknown): string | null {
-  if (!(error instanceof SelvageError) || error.code !== "turn_interrupted") return null;
-  const { turn, onDisconnect } = error.fields;
-  return onDisconnect === "abort" && typeof turn === "string" ? turn : null;
 }

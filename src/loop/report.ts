@@ -23,10 +23,17 @@ export function resultEvent(entry: ResultEntry, shown: ToolOutput): TurnEventBod
     ref: entry.call,
     name: entry.toolName,
     status: entry.status,
-    output: shown.type === "json" || shown.type === "error-json" ? shown.value : outputText(shown),
+    output: isRaw(shown) ? shown.value : outputText(shown),
     shortened: shown !== entry.output,
     ms: entry.ms,
   };
+}
+
+/** Whether an output is told as it is: JSON, or text and files in parts. */
+function isRaw(
+  output: ToolOutput,
+): output is Extract<ToolOutput, { type: "json" | "error-json" | "content" }> {
+  return output.type === "json" || output.type === "error-json" || output.type === "content";
 }
 
 /**

@@ -1,91 +1,83 @@
 /**
- * One turn at work: the only place where the loop lives. It is over 300 lines long because every way out of a turn
- * must close calls and give back the lease in one place.
+ * One turn at work: the only place where the loop lives. Every way out of a turn closes its calls, or leaves them to
+ * wait, and gives back the lease, in one place.
  *
  * @module
  */
-import type { Budget } from "../compaction/budget.ts";
-import { isPlausible } from "../tokens/usage.ts";
 import { callsOf } from "../compaction/context.ts";
-import { prefixName } from "../compaction/prefix.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { ToolOutput } from "../core/message.ts";
-import type {
-  AssistantEntry,
-  Entry,
-  FinishReason,
-  ModelRequest,
-  ResultEntry,
-  Tool,
-  Usage,
-} from "../ports.ts";
-import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
-import { type Answer, askModel } from "./ask.ts";
-import { abortedResult, type Call, openCalls, runCalls } from "./calls.ts";
-import { capOf } from "./cap.ts";
+import type { AssistantEntry, Pause, ResultEntry, Tool, Usage } from "../ports.ts";
+import { TurnTelemetry } from "../telemetry/turn.ts";
+import { isPlausible } from "../tokens/usage.ts";
+import type { AnswerRequest, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
+import type { AnsweredCall } from "./answers.ts";
+import { Asking } from "./asking.ts";
+import { type Call, openCalls } from "./calls.ts";
 import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { Journal } from "./journal.ts";
-import { budgetOf, schemasOf, storeMeter } from "./measures.ts";
 import { retell } from "./left.ts";
-import { TurnTelemetry } from "../telemetry/turn.ts";
+import { storeMeter } from "./measures.ts";
+import { openAnswered, type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
+import { PAUSED_KNOWN_MS, pausedName, pendingCalls } from "./pause.ts";
 import { toolsOf } from "./recall.ts";
-import { requestOf } from "./request.ts";
-import { type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
-import { addUsage, callEvent, errorEvent, resultEvent } from "./report.ts";
+import { addUsage, errorEvent } from "./report.ts";
+import { TurnSignals } from "./signals.ts";
+import { StepCalls } from "./step.ts";
+import { TurnLog } from "./turn_log.ts";
+import { sortCalls } from "./waits.ts";
 
 type TurnEnd = Extract<TurnEventBody, { type: "turn.finished" }>["reason"];
 
-/** Milliseconds for which a turn that is put down waits for tools in hand. */
-const HANDS_MS = 3_000;
+/** How a run comes to its end: the turn is over, waits for answers, or is left for another process. */
+type Outcome =
+  | { readonly kind: "finished"; readonly reason: TurnEnd }
+  | { readonly kind: "paused"; readonly pause: Pause }
+  | { readonly kind: "left" };
+
+const finished = (reason: TurnEnd): Outcome => ({ kind: "finished", reason });
 
 /** A turn that holds its session's lease. */
 export class Turn {
   readonly id: string;
   /** Spans and metrics. */
   readonly telemetry: TurnTelemetry;
-  readonly #request: TurnRequest | ResumeRequest;
+  readonly #session: string;
   readonly #opened: OpenedTurn;
+  readonly #ports: TurnPorts;
+  readonly #signals: TurnSignals;
   readonly #journal: Journal;
+  readonly #log: TurnLog;
+  readonly #asking: Asking;
   readonly #compactor: Compactor;
-  /** Ends the turn. */
-  readonly #stop = new AbortController();
-  /** Ends what can be done again: model calls. Aborted with `#stop`, and to put the turn down unfinished. */
-  readonly #halt = new AbortController();
-  /** Ends tools. Aborted with `#stop`, and where a turn that is put down has waited for them long enough. */
-  readonly #hands = new AbortController();
-  readonly #closed = new AbortController();
-  readonly #onAbort: () => void;
-  readonly #onSuspend: () => void;
-  /** Number of the entry that holds this turn's input. */
-  #task: number;
-  #isCancelled = false;
+  readonly #step: StepCalls;
+  /** The agent's tools, those of the client and the built-in one over this session's log among them. */
+  readonly #tools: readonly Tool[];
   /** Calls that clients have been told of. */
   readonly #called: Set<string>;
   /** Number of the next event. */
   #n: number;
-  #budget: Budget;
-  /** The agent's tools, the built-in one over this session's log among them. */
-  readonly #tools: readonly Tool[];
-  /** Name of what comes before the messages of each request. */
-  readonly #prefix: string;
+  #pause: Pause;
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   #steps = 0;
   #isEnded = false;
 
   /** Opens a new turn and stores the user's message. */
   static async open(request: TurnRequest, ports: TurnPorts): Promise<Turn> {
-    const turn = new Turn(await openTurn(request, ports), { request, ports });
+    const opened = await openTurn(request, ports);
+    const turn = new Turn(opened, { request, ports });
     try {
       const { input, pin, client } = request;
-      turn.#begin();
-      turn.#task = turn.#opened.context.entries.length;
-      await turn.#append({
+      // What goes into the log in front of the input is stored with it.
+      const { entries = [], ...change } = opened.before ?? {};
+      turn.#journal.change(change);
+      for (const entry of entries) turn.#journal.entry(entry);
+      await turn.#log.append({
         kind: "user",
-        ...turn.#place(),
+        ...turn.#log.place(),
         message: { role: "user", content: structuredClone(input) },
         ...(pin === true ? { pinned: true } : {}),
-        ...turn.#opened.asked,
+        ...opened.asked,
         ...(client === undefined ? {} : { client }),
       });
       await turn.#flush();
@@ -96,49 +88,58 @@ export class Turn {
     return turn;
   }
 
-  /** Notes what goes into the log in front of the input. */
-  #begin(): void {
-    const { entries = [], ...change } = this.#opened.before ?? {};
-    this.#journal.change(change);
-    for (const entry of entries) this.#journal.entry(entry);
-  }
-
   /** Takes over a turn that its process left; null where it was taken over too often, and is over now. */
   static async reopen(request: ResumeRequest, ports: TurnPorts): Promise<Turn | null> {
     const opened = await reopenTurn(request, ports);
     return opened === null ? null : new Turn(opened, { request, ports });
   }
 
+  /** Takes answers to calls of a paused turn, and stores them: all, or none. */
+  static async answer(request: AnswerRequest, ports: TurnPorts): Promise<Turn> {
+    const opened = await openAnswered(request, ports);
+    const turn = new Turn(opened, { request, ports });
+    try {
+      await turn.#take(opened.answers?.answered ?? []);
+    } catch (error) {
+      // What could not be stored was not said: the turn waits on. Where not even that can be stored, the lease runs out.
+      turn.#isEnded = true;
+      await turn.close();
+      await ports.store.commit(opened.key, opened.lease, { suspend: true }).catch(() => {});
+      throw error;
+    }
+    return turn;
+  }
+
   private constructor(
     opened: OpenedTurn,
-    { request, ports }: { readonly request: TurnRequest | ResumeRequest; readonly ports: TurnPorts },
+    { request, ports }: { readonly request: TurnPlace; readonly ports: TurnPorts },
   ) {
-    const { agent, context, meter, budget, clock, key, lease, head, nextEvent, called } = opened;
+    const { agent, context, meter, budget, clock, key, lease, head, nextEvent, called, answers } = opened;
     this.id = lease.turn;
-    const { session, agent: { model: { id: model, dialect } } } = request;
+    this.#session = request.session;
+    const { model: { id: model, dialect } } = agent;
     this.telemetry = new TurnTelemetry({
       turn: lease.turn,
-      session,
+      session: request.session,
       agent: lease.agent,
       model,
       dialect,
       takeovers: lease.takeovers,
       clock,
     });
-    this.#request = request;
     this.#opened = opened;
-    this.#budget = budget;
     this.#tools = toolsOf(agent, () => context.entries);
-    this.#prefix = prefixName({ system: agent.system ?? "", tools: schemasOf(agent), model: agent.model.id });
+    this.#ports = ports;
     this.#n = nextEvent;
     this.#called = new Set(called);
-    const ours = this.#entries();
-    this.#task = ours.find((entry) => entry.kind === "user")?.seq ?? context.entries.length;
-    for (const entry of ours) {
-      if (entry.kind !== "assistant") continue;
-      this.#usage = addUsage(this.#usage, entry.usage);
-      this.#steps = entry.step;
-    }
+    this.#pause = answers?.pause ?? lease.pause ?? { pending: [], approved: [] };
+    this.#signals = new TurnSignals(request, clock);
+    const { maxMs = Infinity } = agent;
+    // The time that a turn waits for answers is not its own: it begins anew with them.
+    const began = lease.pause === undefined
+      ? context.entries.find(({ turn }) => turn === this.id)?.at
+      : undefined;
+    if (maxMs < Infinity) this.#signals.failAt((began ?? clock.now()) + maxMs, outOfTime(maxMs));
     this.#journal = new Journal({
       store: ports.store,
       key,
@@ -146,9 +147,11 @@ export class Turn {
       clock,
       ...(context.view.made === undefined ? {} : { made: context.view.made }),
       // Whose session is deleted, is ended, wherever that was asked for.
-      onFailure: (error) => isDeleted(error) ? this.#cancel(error) : this.#stop.abort(error),
-      onCancel: () => this.#cancel(new DOMException("The turn was cancelled", "AbortError")),
+      onFailure: (error) => isDeleted(error) ? this.#signals.cancel(error) : this.#signals.fail(error),
+      onCancel: () => this.#signals.cancel(new DOMException("The turn was cancelled", "AbortError")),
     });
+    this.#log = new TurnLog({ turn: lease.turn, context, journal: this.#journal, clock });
+    this.#asking = new Asking({ agent, asked: opened.asked, context, budget });
     this.#compactor = new Compactor({
       context,
       meter,
@@ -158,46 +161,29 @@ export class Turn {
       journal: this.#journal,
       clock,
       flag: head.flag ?? null,
-      pinned: () => this.#pinned(),
-      signal: this.#halt.signal,
+      pinned: () => this.#log.pinned,
+      signal: this.#signals.halt,
       summarizer: agent.summarizer === undefined ? null : {
         model: agent.summarizer,
         graceMs: agent.graceMs ?? 5_000,
-        ownRequest: agent.summarizer === agent.model ? (cut) => this.#requestBefore(cut) : null,
+        ownRequest: agent.summarizer === agent.model ? (cut) => this.#asking.requestBefore(cut) : null,
       },
     });
-    const { signal, suspend } = request;
-    this.#stop.signal.addEventListener("abort", () => {
-      this.#halt.abort(this.#stop.signal.reason);
-      this.#hands.abort(this.#stop.signal.reason);
+    this.#step = new StepCalls({
+      opened,
+      tools: this.#tools,
+      asking: this.#asking,
+      compactor: this.#compactor,
+      log: this.#log,
+      signals: this.#signals,
+      telemetry: this.telemetry,
+      isCalled: (ref) => this.#called.has(ref),
     });
-    this.#onAbort = () => this.#cancel(signal?.reason);
-    this.#onSuspend = () => {
-      this.#halt.abort(suspend?.reason);
-      clock.sleep(HANDS_MS, this.#closed.signal).then(() => this.#hands.abort(suspend?.reason), () => {});
-    };
-    signal?.addEventListener("abort", this.#onAbort, { once: true });
-    suspend?.addEventListener("abort", this.#onSuspend, { once: true });
-    if (signal?.aborted) this.#onAbort();
-    if (suspend?.aborted) this.#onSuspend();
-    const { maxMs = Infinity } = agent;
-    if (maxMs < Infinity) {
-      const left = (ours[0]?.at ?? clock.now()) + maxMs - clock.now();
-      clock.sleep(Math.max(0, left), this.#closed.signal).then(
-        () => this.#stop.abort(outOfTime(maxMs)),
-        () => {},
-      );
+    for (const entry of this.#log.ours) {
+      if (entry.kind !== "assistant") continue;
+      this.#usage = addUsage(this.#usage, entry.usage);
+      this.#steps = entry.step;
     }
-  }
-
-  #cancel(reason: unknown): void {
-    this.#isCancelled = true;
-    this.#stop.abort(reason);
-  }
-
-  /** Entries of this turn that are in the log. */
-  #entries(): readonly Entry[] {
-    return this.#opened.context.entries.filter((entry) => entry.turn === this.id);
   }
 
   /** Numbers an event and notes it for those who come later. */
@@ -208,45 +194,72 @@ export class Turn {
     return event;
   }
 
-  /** Plays the turn to its end. The last event is numbered already: it is stored together with the end. */
+  /** Plays the turn to its end, or to a pause. The last event is numbered already: it is stored together with the end. */
   async *run(): AsyncGenerator<TurnEventBody | TurnEvent, void> {
-    const { session } = this.#request;
-    const { agent, isStarted, lease } = this.#opened;
+    const { isStarted, lease, agent } = this.#opened;
     if (!isStarted) {
-      yield { type: "turn.started", turn: this.id, session, agent: lease.agent, model: agent.model.id };
+      const { id: turn } = this;
+      yield { type: "turn.started", turn, session: this.#session, agent: lease.agent, model: agent.model.id };
     }
-    let reason: TurnEnd | null;
+    let outcome: Outcome;
     try {
-      reason = yield* this.#takeUp();
-      if (reason === null) {
-        yield* this.#compactor.honour();
-        reason = yield* this.#loop();
-      }
+      outcome = yield* this.#play();
     } catch (error) {
-      if (this.#halt.signal.aborted && !this.#stop.signal.aborted) reason = null;
+      if (this.#signals.isPutDown) outcome = { kind: "left" };
       else {
-        reason = this.#isCancelled ? "aborted" : "error";
+        outcome = finished(this.#signals.isCancelled ? "aborted" : "error");
         // No tool goes on working for a turn that has failed.
-        this.#stop.abort(error);
-        if (reason === "error") yield errorEvent(this.#stop.signal.reason);
+        this.#signals.fail(error);
+        if (!this.#signals.isCancelled) yield errorEvent(this.#signals.stop.reason);
       }
     }
-    if (reason === null) return await this.#putDown();
-    let finished: TurnEvent | null = null;
+    if (outcome.kind === "left") return await this.#putDown();
+    let last: TurnEvent | null = null;
     try {
-      yield* this.#retell(await this.#abortOpenCalls());
-      if (reason !== "aborted" && reason !== "error") yield* this.#compactor.honour();
-      finished = this.emit(this.#finishedEvent(reason));
-      await this.#flush({ release: true });
+      last = yield* outcome.kind === "paused" ? this.#rest(outcome.pause) : this.#finish(outcome.reason);
     } catch (error) {
       // With its session the turn has ended as it was told to; any other failure is told.
-      if (!isDeleted(error)) finished = null;
-      if (finished === null && reason !== "error") yield errorEvent(error);
+      if (isDeleted(error)) last = this.emit(this.#finishedEvent("aborted"));
+      else if (outcome.kind === "paused" || outcome.reason !== "error") yield errorEvent(error);
     }
     this.#isEnded = true;
     // The lease is gone, or lost: no heartbeat while the last event waits to be taken.
     this.#journal.close();
-    yield finished ?? this.#finishedEvent("error");
+    yield last ?? this.#finishedEvent("error");
+  }
+
+  async *#play(): AsyncGenerator<TurnEventBody, Outcome> {
+    const outcome = yield* this.#takeUp();
+    if (outcome !== null) return outcome;
+    yield* this.#compactor.honour();
+    return yield* this.#loop();
+  }
+
+  /** Ends the turn: the last event and the end of the lease are stored together. */
+  async *#finish(reason: TurnEnd): AsyncGenerator<TurnEventBody, TurnEvent> {
+    yield* this.#retell(await this.#log.abortOpenCalls());
+    if (reason !== "aborted" && reason !== "error") yield* this.#compactor.honour();
+    const event = this.emit(this.#finishedEvent(reason));
+    await this.#flush({ release: true });
+    return event;
+  }
+
+  /** Leaves calls to wait: the last event and the pause are stored together, and the lease rests. */
+  async *#rest(pause: Pause): AsyncGenerator<TurnEventBody, TurnEvent> {
+    const { lease: { agent, turn }, key } = this.#opened;
+    yield* this.#compactor.settle();
+    const value = { session: key.session, agent };
+    await this.#ports.store.claim(key, pausedName(turn), { value, ttlMs: PAUSED_KNOWN_MS });
+    const event = this.emit({
+      type: "turn.paused",
+      reason: pause.pending.some(({ reason }) => reason === "approval") ? "approval" : "tool",
+      pending: pendingCalls(pause.pending, this.#log.all),
+      usage: this.#usage,
+      steps: this.#steps,
+    });
+    this.#journal.change({ pause });
+    await this.#flush({ suspend: true });
+    return event;
   }
 
   #finishedEvent(reason: TurnEnd): TurnEventBody {
@@ -266,21 +279,18 @@ export class Turn {
 
   /** Aborts whatever is running, unless the turn has ended. */
   leave(): void {
-    if (!this.#isEnded) this.#stop.abort(new DOMException("The client has gone", "AbortError"));
+    if (!this.#isEnded) this.#signals.fail(new DOMException("The client has gone", "AbortError"));
   }
 
   /** Ends a turn that nobody listens to any more: open calls are closed, the lease is given back. */
   async close(): Promise<void> {
-    const { signal, suspend } = this.#request;
     this.#compactor.cancel();
     this.telemetry.end("aborted");
-    this.#closed.abort(new DOMException("The turn is closed", "AbortError"));
-    signal?.removeEventListener("abort", this.#onAbort);
-    suspend?.removeEventListener("abort", this.#onSuspend);
+    this.#signals.close();
     try {
       if (this.#isEnded) return;
       this.#isEnded = true;
-      for (const body of this.#retell(await this.#abortOpenCalls())) this.emit(body);
+      for (const body of this.#retell(await this.#log.abortOpenCalls())) this.emit(body);
       this.emit(this.#finishedEvent("aborted"));
       await this.#flush({ release: true });
     } catch {
@@ -290,13 +300,29 @@ export class Turn {
     }
   }
 
+  /** Appends the results that answers make of calls, and stores them with what is left of the pause. */
+  async #take(answered: readonly AnsweredCall[]): Promise<void> {
+    const step = this.#steps;
+    for (const [index, { call: { ref, name }, ...outcome }] of answered.entries()) {
+      await this.#step.result(step, {
+        ref,
+        name,
+        open: answered.length - index,
+        outcome: { ...outcome, ms: 0 },
+      });
+    }
+    this.#journal.change({ pause: this.#pause });
+    await this.#flush();
+  }
+
   /**
-   * Goes on where the process before stopped: tells what it did and could not tell, runs calls again that may be
-   * run twice, and closes the others. Gives the end of a turn that had reached it; a new turn has all before it.
+   * Goes on where the turn stopped before: tells what was done and not told, waits on where calls still do, runs what
+   * was allowed, and what may be run twice, and closes the other open calls. Gives the end of a turn that had reached
+   * it; a new turn has all before it.
    */
-  async *#takeUp(): AsyncGenerator<TurnEventBody, TurnEnd | null> {
-    const { told } = this.#opened;
-    const ours = this.#entries();
+  async *#takeUp(): AsyncGenerator<TurnEventBody, Outcome | null> {
+    const { told, answers } = this.#opened;
+    const { ours } = this.#log;
     if (ours.length === 0) {
       throw new SelvageError("turn_lost", "The turn is lost: its process ended before the input was stored");
     }
@@ -306,21 +332,40 @@ export class Turn {
     yield* this.#retell(untold);
     const last = ours.findLast((entry) => entry.kind === "assistant");
     if (last === undefined) return null;
+    if (answers !== undefined) yield* this.#compactor.check();
+    if (this.#pause.pending.length > 0) return { kind: "paused", pause: this.#pause };
     const { step, reason } = last;
-    const open = openCalls(this.#opened.context.entries).map(({ call }) => call);
-    const again = open.filter((call) => this.#isRepeatable(call));
-    yield* this.#retell(await this.#abortOpenCalls((call) => !this.#isRepeatable(call)));
-    yield* this.#runCalls(step, { calls: again, reason });
-    this.#halt.signal.throwIfAborted();
+    const open = openCalls(this.#log.all).map(({ call }) => call);
+    const { approved } = this.#pause;
+    // What was only just allowed has never run; of what was allowed before, nobody knows.
+    const mayRun = (call: Call): boolean =>
+      answers !== undefined ? approved.includes(call.ref) : this.#isRepeatable(call);
+    const known = open.filter(({ ref }) => approved.includes(ref));
+    const sorted = await sortCalls(
+      open.filter((call) => !known.includes(call)),
+      this.#step.callOptions(reason),
+    );
+    const run = [...known, ...sorted.run].filter(mayRun).toSorted((a, b) =>
+      open.indexOf(a) - open.indexOf(b)
+    );
+    const waiting = sorted.waiting.map(({ ref }) => ref);
+    yield* this.#retell(
+      await this.#log.abortOpenCalls((call) =>
+        !waiting.includes(call.ref) && !run.some(({ ref }) => ref === call.ref)
+      ),
+    );
+    const pause = yield* this.#step.run(step, { ...sorted, run, reason });
+    if (pause !== null) return { kind: "paused", pause };
+    this.#signals.halt.throwIfAborted();
     const hasCalls = callsOf(last).length > 0;
-    if (!hasCalls) return reason === "tool-calls" ? "stop" : reason;
-    return reason === "content-filter" ? reason : null;
+    if (!hasCalls) return finished(reason === "tool-calls" ? "stop" : reason);
+    return reason === "content-filter" ? finished(reason) : null;
   }
 
   /** Tells results of calls that clients may not know of: those of the process before, and those never started. */
   #retell(results: readonly ResultEntry[]): Iterable<TurnEventBody> {
     const { context } = this.#opened;
-    const shown = (entry: ResultEntry): ToolOutput => context.shownOutput(entry);
+    const shown = (entry: ResultEntry) => context.shownOutput(entry);
     return retell(results, { entries: context.entries, called: this.#called, shown });
   }
 
@@ -328,10 +373,10 @@ export class Turn {
     return this.#tools.find((tool) => tool.name === name)?.sideEffect === "none";
   }
 
-  async *#loop(): AsyncGenerator<TurnEventBody, TurnEnd> {
-    const { agent: { model, maxSteps = 50, maxTokens = Infinity }, context, meter } = this.#opened;
+  async *#loop(): AsyncGenerator<TurnEventBody, Outcome> {
+    const { context, meter, agent: { model, maxSteps = 50, maxTokens = Infinity } } = this.#opened;
     for (let step = this.#steps + 1; step <= maxSteps; step++) {
-      this.#halt.signal.throwIfAborted();
+      this.#signals.halt.throwIfAborted();
       const used = this.#usage.inputTokens + this.#usage.outputTokens;
       if (used >= maxTokens) throw outOfTokens(used, maxTokens);
       if (!(yield* this.#compactor.admit())) {
@@ -342,165 +387,47 @@ export class Turn {
         );
       }
       yield { type: "step.started", step };
-      const { message, reason, usage } = yield* this.#ask(step);
+      const { message, reason, usage } = yield* this.#asking.ask(step, {
+        signal: this.#signals.halt,
+        compactor: this.#compactor,
+      });
       this.telemetry.answered({ reason, usage });
-      const prefix = context.prefixOf(this.#prefix);
       this.#usage = addUsage(this.#usage, usage);
       const entry: AssistantEntry = {
         kind: "assistant",
-        ...this.#place(),
+        ...this.#log.place(),
         step,
         message,
         reason,
         model: model.id,
-        prefix,
+        prefix: this.#asking.prefix,
         ...(usage === undefined ? {} : { usage }),
       };
-      await this.#append(entry);
+      await this.#log.append(entry);
       this.#steps = step;
-      const limits = {
-        bound: context.boundFrom(0),
-        window: this.#budget.window,
-        maxOutput: this.#budget.maxOutput,
-      };
+      const { window, maxOutput } = this.#asking.budget;
+      const limits = { bound: context.boundFrom(0), window, maxOutput };
       if (isPlausible(usage, limits)) meter.anchor(usage, context.length);
       else meter.doubt(usage);
       // Barrier: calls are stored before their tools start, so that no effect is without a record.
       await this.#flush();
       yield* this.#compactor.check();
       const calls = callsOf(entry);
-      if (calls.length === 0) return reason === "tool-calls" ? "stop" : reason;
-      yield* this.#runCalls(step, { calls, reason });
-      if (reason === "content-filter") return reason;
+      if (calls.length === 0) return finished(reason === "tool-calls" ? "stop" : reason);
+      const sorted = await sortCalls(calls, this.#step.callOptions(reason));
+      const pause = yield* this.#step.run(step, { ...sorted, reason });
+      if (pause !== null) return { kind: "paused", pause };
+      if (reason === "content-filter") return finished(reason);
       // The write overlaps the next model call; the next barrier waits for it.
       void this.#flush();
     }
-    return "max-steps";
-  }
-
-  /** Asks the model. A provider that finds the request too long gets one forced compaction and one retry. */
-  async *#ask(step: number): AsyncGenerator<TurnEventBody, Answer> {
-    const { model } = this.#opened.agent;
-    const { signal } = this.#halt;
-    for (let isFirst = true;; isFirst = false) {
-      let isSilent = true;
-      const seq = this.#opened.context.entries.length;
-      try {
-        const onDelta = (): void => void (isSilent = false);
-        return yield* askModel({ model, request: this.#modelRequest() }, { step, seq, signal, onDelta });
-      } catch (error) {
-        const isTooLong = error instanceof SelvageError && error.code === "context_length_exceeded";
-        if (!isTooLong || !isSilent || !isFirst) throw error;
-        this.#learnWindow(error.fields["window"]);
-        if (!(yield* this.#compactor.refused())) throw error;
-      }
-    }
-  }
-
-  /** A provider that names a smaller window than its model claims is believed, for the rest of the session. */
-  #learnWindow(window: unknown): void {
-    if (typeof window !== "number" || !(window > 0 && window < this.#budget.window)) return;
-    const { agent } = this.#opened;
-    try {
-      this.#budget = budgetOf(agent, { model: agent.model.id, window });
-      this.#compactor.use(this.#budget);
-    } catch {
-      // A window too small to work in at all: the forced compaction is tried under the old thresholds.
-    }
-  }
-
-  #modelRequest(): ModelRequest {
-    const { agent, asked, context } = this.#opened;
-    const { maxOutput } = this.#budget;
-    const messages = context.messages(this.#prefix);
-    return requestOf({ agent, asked, step: this.#steps + 1, messages, maxOutput });
-  }
-
-  /** What the model has been sent before, up to an entry. */
-  #requestBefore(cut: number): Omit<ModelRequest, "maxOutput"> {
-    const { context } = this.#opened;
-    const [at] = context.positionsOf([cut]);
-    const { maxOutput: _, settings: __, ...request } = this.#modelRequest();
-    return { ...request, messages: context.messages(this.#prefix, at) };
-  }
-
-  /** Runs the calls of a step; each result is appended and checked as it lands. */
-  async *#runCalls(
-    step: number,
-    { calls, reason }: { readonly calls: readonly Call[]; readonly reason: FinishReason },
-  ): AsyncGenerator<TurnEventBody, void> {
-    const { tenant = "local", user, session } = this.#request;
-    const { agent, context, meter, clock } = this.#opened;
-    const progress = runCalls(calls, {
-      agent,
-      tools: this.#tools,
-      reason,
-      context: { session, tenant, ...(user === undefined ? {} : { user }) },
-      signal: this.#hands.signal,
-      halt: this.#halt.signal,
-      clock,
-      within: (call, run) => this.telemetry.tool(call, run),
-    });
-    for await (const made of progress) {
-      const { call: { ref, name } } = made;
-      if (made.kind === "started") {
-        yield callEvent(step, made.call);
-        continue;
-      }
-      const cap = await capOf(made.outcome.output, { open: made.open, context, meter, budget: this.#budget });
-      const entry: ResultEntry = {
-        kind: "result",
-        ...this.#place(),
-        step,
-        call: ref,
-        toolName: name,
-        ...made.outcome,
-        ...(cap === null ? {} : { cap }),
-      };
-      await this.#append(entry);
-      yield this.#resultEvent(entry);
-      yield* this.#compactor.check();
-    }
-  }
-
-  /** Closes open calls, those of earlier turns too, as aborted. */
-  async #abortOpenCalls(isMeant: (call: Call) => boolean = () => true): Promise<readonly ResultEntry[]> {
-    const closed: ResultEntry[] = [];
-    for (const open of openCalls(this.#opened.context.entries)) {
-      if (!isMeant(open.call)) continue;
-      const result = abortedResult(open, this.#place());
-      await this.#append(result);
-      closed.push(result);
-    }
-    return closed;
-  }
-
-  /** Where the next entry of this turn stands. */
-  #place(): { readonly seq: number; readonly turn: string; readonly at: number } {
-    const { context, clock } = this.#opened;
-    return { seq: context.entries.length, turn: this.id, at: clock.now() };
-  }
-
-  async #append(entry: Entry): Promise<void> {
-    await this.#opened.context.append(entry);
-    this.#journal.entry(entry);
+    return finished("max-steps");
   }
 
   #flush(end: { readonly release?: true; readonly suspend?: true } = {}): Promise<void> {
-    const meter = storeMeter(this.#opened.agent, { meter: this.#opened.meter, budget: this.#budget });
-    this.#journal.change({ meter, ...end });
+    const { agent, meter } = this.#opened;
+    this.#journal.change({ meter: storeMeter(agent, { meter, budget: this.#asking.budget }), ...end });
     return this.#journal.flush();
-  }
-
-  #pinned(): readonly number[] {
-    const pinned = this.#opened.context.entries.flatMap((entry) =>
-      entry.kind === "user" && entry.pinned === true ? [entry.seq] : []
-    );
-    return pinned.includes(this.#task) ? pinned : [...pinned, this.#task];
-  }
-
-  #resultEvent(entry: ResultEntry): TurnEventBody {
-    return resultEvent(entry, this.#opened.context.shownOutput(entry));
   }
 }
 

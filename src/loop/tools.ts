@@ -4,9 +4,9 @@
  * @module
  */
 import * as z from "zod";
+import { bounded } from "./bounded.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
-import type { ToolOutput } from "../core/message.ts";
-import { SelvageError } from "../core/errors.ts";
+import type { FilePart, TextPart, ToolOutput } from "../core/message.ts";
 import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
 
 /** A zod schema, as far as a tool needs one. */
@@ -30,12 +30,21 @@ export interface ToolDefinition<Input> {
   readonly input: InputSchema<Input>;
   /** Arguments that a summary always keeps, to 400 characters each. */
   readonly verbatimArgs?: readonly (keyof Input & string)[];
+  /**
+   * Whether a person has to allow a call before it is run; a function decides for each call. Where it throws, the call
+   * is not run. Default false.
+   */
+  readonly needsApproval?: boolean | ((input: Input, context: ToolContext) => boolean | Promise<boolean>);
   /** Milliseconds before a call is answered with an error. Default: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number;
   /** `none`: a call that a crash cut off is run again, rather than closed as aborted. Default `some`. */
   readonly sideEffect?: "none" | "some";
-  /** Does the work. What it throws becomes an error result that the model sees. */
-  readonly execute: (input: Input, context: ToolContext) => unknown;
+  /**
+   * Does the work: what it returns is the output, which is text, a list of text and file parts, or any other JSON. What
+   * it throws becomes an error result that the model sees. Left out: the client runs the tool, and the turn pauses for
+   * its answer.
+   */
+  readonly execute?: (input: Input, context: ToolContext) => unknown;
 }
 
 /**
@@ -60,10 +69,16 @@ export interface ToolDefinition<Input> {
  * ```
  */
 export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
-  const { name, description, input, execute } = definition;
+  const { name, description, input, execute, needsApproval = false } = definition;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     throw new TypeError(
       `Cannot define the tool: found the name ${JSON.stringify(name)}, wanted 1 to 64 of A-Z a-z 0-9 _ -`,
+    );
+  }
+  if (execute === undefined && needsApproval !== false) {
+    throw new TypeError(
+      `Cannot define the tool ${name}: found needsApproval without execute, wanted one of them: whoever runs a tool of ` +
+        "the client can ask its user",
     );
   }
   return {
@@ -81,7 +96,13 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
       );
       return { ok: false, message: issues.join("; ") };
     },
-    execute: (value: unknown, context: ToolContext) => execute(value as Input, context),
+    ...(execute === undefined
+      ? {}
+      : { execute: (value: unknown, context: ToolContext) => execute(value as Input, context) }),
+    ...(needsApproval === false ? {} : {
+      needsApproval: (value: unknown, context: ToolContext) =>
+        needsApproval === true || needsApproval(value as Input, context),
+    }),
   };
 }
 
@@ -110,8 +131,24 @@ function failure(value: string): { readonly status: "error"; readonly output: To
   return { status: "error", output: { type: "error-text", value } };
 }
 
-/** What a tool returned, as an output the log can hold. */
-function toOutput(value: unknown): ToolOutput {
+/** Whether a value is a list of text and file parts, which a model is shown as such. */
+function isContent(value: unknown): value is readonly (TextPart | FilePart)[] {
+  return Array.isArray(value) && value.length > 0 && value.every((part: Record<string, unknown> | null) => {
+    if (typeof part !== "object" || part === null) return false;
+    // Anything beside these fields would be lost on the way to some provider: it is JSON like any other then.
+    const names = Object.keys(part).filter((name) => name !== "type" && name !== "providerOptions");
+    if (part["type"] === "text") return names.join() === "text" && typeof part["text"] === "string";
+    return part["type"] === "file" && names.every((name) => /^(?:mediaType|data|filename)$/.test(name)) &&
+      typeof part["mediaType"] === "string" && typeof part["data"] === "string";
+  });
+}
+
+/**
+ * What a tool returned, as an output the log can hold.
+ *
+ * @throws TypeError where it is nothing that JSON can say.
+ */
+export function toOutput(value: unknown): ToolOutput {
   if (typeof value === "string") return { type: "text", value };
   if (value === undefined) return { type: "text", value: "" };
   if (isDeeperThan(value, MAX_DEPTH)) {
@@ -120,11 +157,12 @@ function toOutput(value: unknown): ToolOutput {
   // Through JSON and back: the log holds what JSON can say, and a tool cannot change it afterwards.
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError(`found a ${typeof value}, wanted a string or JSON`);
-  return { type: "json", value: JSON.parse(text) };
+  const own: unknown = JSON.parse(text);
+  return isContent(own) ? { type: "content", value: own } : { type: "json", value: own };
 }
 
 /** What was thrown, in words; anything can be thrown, also what does not turn into text. */
-function describe(error: unknown): string {
+export function describe(error: unknown): string {
   try {
     return error instanceof Error ? `${error.message}` : String(error);
   } catch {
@@ -132,20 +170,13 @@ function describe(error: unknown): string {
   }
 }
 
-/** One for all calls: an error with its stack for each of them would cost as much as a small tool. */
-const TOOL_DONE = new SelvageError("tool_done", "The call has its result");
-
 /** Whether the model's arguments were no JSON object; adapters keep their text then. */
-function isUnparsed(input: unknown): boolean {
+export function isUnparsed(input: unknown): boolean {
   return typeof input === "object" && input !== null && Object.keys(input).join() === "unparsed_arguments";
 }
 
-function isThenable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
-}
-
 /** A copy of a JSON value: the log holds the original. Through text, which is faster than a structured clone. */
-function copyOf(value: unknown): unknown {
+export function copyOf(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
@@ -176,36 +207,26 @@ export async function runCall(
     return end(failure(`Cannot call ${tool.name}: its arguments are not a JSON object, make the call again`));
   }
 
-  const stop = new AbortController();
   const timeoutMs = tool.timeoutMs ?? options.timeoutMs;
-  const onAbort = (): void => stop.abort(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
   try {
     // A copy: the log holds the original, and a tool may do with its input what it likes.
     const input = tool.parse(copyOf(call.input));
     if (!input.ok) return end(failure(`Cannot call ${tool.name}: its input is invalid: ${input.message}`));
-    const made = tool.execute(input.value, { ...options.context, signal: stop.signal });
-    // What is there at once needs nobody to watch the time.
-    if (!isThenable(made)) return end({ status: "ok", output: toOutput(made) });
-    const aborted = new Promise<"aborted">((resolve) => {
-      stop.signal.addEventListener("abort", () => resolve("aborted"), { once: true });
-    });
-    const late = clock.sleep(timeoutMs, stop.signal).then(() => "late" as const, () => "aborted" as const);
-    const work = (async () => ({ value: await made }))();
-    // What the tool does after its time is up is its own affair: the race has taken its rejection, too.
-    const done = await Promise.race([work, late, aborted]);
-    if (done === "aborted") return end({ status: "aborted", output: ABORTED });
-    if (done === "late") {
-      const message = `${tool.name} did not finish in ${timeoutMs} ms`;
-      stop.abort(new DOMException(message, "TimeoutError"));
-      return end(failure(message));
+    const work = (signal: AbortSignal): unknown =>
+      tool.execute?.(input.value, { ...options.context, signal });
+    const done = await bounded(work, { signal, clock, timeoutMs });
+    switch (done.kind) {
+      case "done":
+        return end({ status: "ok", output: toOutput(done.value) });
+      case "late":
+        return end(failure(`${tool.name} did not finish in ${timeoutMs} ms`));
+      case "aborted":
+        return end({ status: "aborted", output: ABORTED });
+      default:
+        return done satisfies never;
     }
-    return end({ status: "ok", output: toOutput(done.value) });
   } catch (error) {
     if (signal.aborted) return end({ status: "aborted", output: ABORTED });
     return end(failure(`${tool.name} failed: ${describe(error)}`));
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    stop.abort(TOOL_DONE);
   }
 }

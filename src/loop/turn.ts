@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
+import type { AnswerRequest, ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import type { TurnEvent } from "./events.ts";
 import { isDelta, observe } from "./observe.ts";
 import { Turn } from "./run.ts";
@@ -13,9 +13,11 @@ import { Turn } from "./run.ts";
  *
  * @param request Agent, session and input.
  * @param ports Store and clock.
- * @returns The events of the turn, `turn.started` first and `turn.finished` last. Leaving the iteration early
+ * @returns The events of the turn, `turn.started` first and `turn.finished` last, or `turn.paused` where it waits for
+ *   its client or a person: see {@link answerTurn}. Leaving the iteration early
  *   cancels the turn. The first `next()` rejects with a `SelvageError` when the turn cannot start:
- *   `turn_running`, `turn_interrupted`, `input_empty`, `input_too_large`, `bad_budget`; nothing is stored then.
+ *   `turn_running`, `turn_interrupted`, `turn_paused`, `input_empty`, `input_too_large`, `bad_client_tools`,
+ *   `bad_budget`; nothing is stored then.
  *
  * @example
  * ```ts
@@ -58,6 +60,44 @@ export function runTurn(request: TurnRequest, ports: TurnPorts): AsyncGenerator<
  */
 export function resumeTurn(request: ResumeRequest, ports: TurnPorts): AsyncGenerator<TurnEvent, void> {
   return play(() => Turn.reopen(request, ports));
+}
+
+/**
+ * Answers calls of a turn that has paused for its client, or for a person, and goes on with it once none is left that
+ * waits; until then it pauses again. The answers are stored before the first event, all or none of them.
+ *
+ * @param request Agent, session, id of the turn, and the answers.
+ * @param ports Store and clock.
+ * @returns The events from here on, `turn.paused` or `turn.finished` last. The first `next()` rejects with a
+ *   `SelvageError` when the answers do not fit, and stores nothing then: `turn_not_paused`, `call_not_found`,
+ *   `call_not_pending`, `bad_request`.
+ *
+ * @example
+ * ```ts
+ * import { answerTurn, defineTool, memoryStore, runTurn, scripted } from "@selvage/selvage";
+ * import * as z from "zod";
+ *
+ * const locate = defineTool({ name: "locate", description: "Asks the client where it is", input: z.object({}) });
+ * const model = scripted({
+ *   script: ({ messages }) =>
+ *     messages.at(-1)?.role === "tool" ? { text: "In Oslo." } : { calls: [{ name: "locate", input: {} }] },
+ * });
+ * const agent = { model, tools: [locate] };
+ * const store = memoryStore();
+ * let turn = "";
+ * let ref = "";
+ * for await (const event of runTurn({ agent, session: "s1", input: "Where am I?" }, { store })) {
+ *   if (event.type === "turn.started") turn = event.turn;
+ *   if (event.type === "turn.paused") ref = event.pending[0]?.ref ?? "";
+ * }
+ * const results = [{ ref, output: "Oslo" }];
+ * for await (const event of answerTurn({ agent, session: "s1", turn, results }, { store })) {
+ *   if (event.type === "text.delta") console.log(event.text); // In Oslo.
+ * }
+ * ```
+ */
+export function answerTurn(request: AnswerRequest, ports: TurnPorts): AsyncGenerator<TurnEvent, void> {
+  return play(() => Turn.answer(request, ports));
 }
 
 async function* play(open: () => Promise<Turn | null>): AsyncGenerator<TurnEvent, void> {

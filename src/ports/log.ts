@@ -7,6 +7,7 @@ import type { AssistantMessage, Message, ToolOutput } from "../core/message.ts";
 import type { CompactionSettings, ModelSettings } from "../core/settings.ts";
 import type { Usage } from "../core/usage.ts";
 import type { FinishReason } from "./model.ts";
+import type { ToolSchema } from "./tool.ts";
 
 /** How a call ended. */
 export type CallStatus = "ok" | "error" | "aborted";
@@ -75,6 +76,8 @@ export interface UserEntry extends EntryBase {
   readonly settings?: ModelSettings;
   /** When compaction is due in the turn, and what it aims at, in place of what the agent says. */
   readonly compaction?: CompactionSettings;
+  /** Tools that the client brought along for this turn, and runs itself. */
+  readonly clientTools?: readonly ToolSchema[];
 }
 
 /** What the model said in one step, its calls included. */

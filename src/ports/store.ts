@@ -22,6 +22,24 @@ export interface SessionKey extends Owner {
 /** What becomes of a turn whose last reader has gone. */
 export type OnDisconnect = "abort" | "continue";
 
+/** A call that waits outside the process: its client runs the tool, or a person has to allow it. */
+export interface PausedCall {
+  /** Reference of the call, for example `e41.0`. */
+  readonly ref: string;
+  /** Name of the tool. */
+  readonly name: string;
+  /** What the call waits for: the client's result, or a person's word. */
+  readonly reason: "tool" | "approval";
+}
+
+/** Where a turn stands between its stored step and the answers that it waits for. The calls themselves are in the log. */
+export interface Pause {
+  /** Calls that wait. None are left once the turn goes on. */
+  readonly pending: readonly PausedCall[];
+  /** References of calls that a person has allowed, and that have no result yet. */
+  readonly approved: readonly string[];
+}
+
 /** Who runs the session's turn. The epoch rises with each takeover; a commit under an older one is refused. */
 export interface Lease {
   /** Who holds it. */
@@ -38,6 +56,8 @@ export interface Lease {
   readonly takeovers: number;
   /** Milliseconds since the epoch after which the lease may be taken over. */
   readonly expires: number;
+  /** Once the turn has waited for answers. While calls are pending, the lease rests: only an answer takes it over. */
+  readonly pause?: Pause;
 }
 
 /** What is asked for with a lease. */
@@ -52,8 +72,11 @@ export interface LeaseRequest {
   readonly ttlMs: number;
   /** What becomes of the turn without a reader. Default `abort`. */
   readonly onDisconnect?: OnDisconnect;
-  /** Goes on with a turn whose holder has died or gave it up. */
-  readonly takeover?: boolean;
+  /**
+   * Goes on with a turn whose holder has died or gave it up; with `paused`, with one that waits for answers, however
+   * long it does, and with no other.
+   */
+  readonly takeover?: boolean | "paused";
 }
 
 /** A branch of a session's log. */
@@ -136,6 +159,8 @@ export interface Commit {
   readonly release?: boolean;
   /** Gives the lease up in the middle of the turn: it can be taken over at once, and later commits are `lease_lost`. */
   readonly suspend?: boolean;
+  /** The calls of the turn that wait from now on, and those that were allowed. Stays with the lease until the turn is over. */
+  readonly pause?: Pause;
 }
 
 /** One event of a turn, as it was sent; `id` is `<turn>:<n>`. Everything in it is JSON. */
@@ -192,7 +217,9 @@ export interface Store {
    * Takes the lease of a session, making the session where there is none, and reads it. Throws `turn_running`
    * (fields: `turn`, `expires`) while another lease is alive; `turn_exists` where a new turn has the id of an
    * earlier one; `turn_interrupted` (fields: `turn`, `onDisconnect`) where another turn was left unfinished and has
-   * to be taken over first; `turn_over` where the turn that is to be taken over is not the one that was left.
+   * to be taken over first; `turn_over` where the turn that is to be taken over is not the one that was left;
+   * `turn_paused` (fields: `turn`, `pending`) where a turn waits for answers, and `turn_not_paused` (fields: `turn`)
+   * where the one that is to be answered does not.
    */
   acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }>;
   /**

@@ -31,7 +31,7 @@ export type ToolInput =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly message: string };
 
-/** A tool that the loop can run. Made by `defineTool()`. */
+/** A tool of an agent. Made by `defineTool()`. */
 export interface Tool extends ToolSchema {
   /** Argument names that a ledger line always keeps, to 400 characters. */
   readonly verbatimArgs: readonly string[];
@@ -43,6 +43,11 @@ export interface Tool extends ToolSchema {
   readonly digest?: (text: string) => string;
   /** Checks the arguments of a call. */
   parse(input: unknown): ToolInput;
-  /** Runs the tool on checked input. A string becomes text, anything else JSON. */
-  execute(input: unknown, context: ToolContext): unknown;
+  /**
+   * Runs the tool on checked input. A string becomes text, a list of text and file parts stays one, anything else
+   * becomes JSON. A tool without it is run by the client: the turn pauses for its answer.
+   */
+  execute?(input: unknown, context: ToolContext): unknown;
+  /** Whether a person has to allow a call before it is run; decided once a call, on checked input. */
+  needsApproval?(input: unknown, context: ToolContext): boolean | Promise<boolean>;
 }

@@ -6,6 +6,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import { branchesOf } from "../loop/branches.ts";
+import { isPaused } from "../loop/pause.ts";
 import type { Commit, Fork, Lease, LeaseRequest, SessionHead, SessionKey } from "../ports.ts";
 
 /** Number of the stored format that this code reads and writes. */
@@ -27,7 +28,20 @@ export function requireFree(
   { request: { turn, takeover = false }, now }: { readonly request: LeaseRequest; readonly now: number },
 ): void {
   const lease = head?.lease;
-  const action = takeover ? "take over" : "start";
+  const action = takeover === "paused" ? "answer" : takeover ? "take over" : "start";
+  const isWaiting = isPaused(lease);
+  if (takeover === "paused" && !(isWaiting && lease?.turn === turn)) {
+    const found = lease?.turn !== turn
+      ? "it over"
+      : lease.expires > now
+      ? "it running"
+      : "it left by its process";
+    throw new SelvageError(
+      "turn_not_paused",
+      `Cannot answer turn "${turn}" in session "${key.session}": found ${found}, wanted it waiting for answers`,
+      { fields: { turn } },
+    );
+  }
   if (lease !== undefined && lease.expires > now) {
     throw new SelvageError(
       "turn_running",
@@ -41,6 +55,14 @@ export function requireFree(
       "turn_over",
       `Cannot take over turn "${turn}" in session "${key.session}": it is not the one that was left unfinished`,
       { fields: { turn } },
+    );
+  }
+  if (takeover !== "paused" && isWaiting) {
+    throw new SelvageError(
+      "turn_paused",
+      `Cannot ${action} turn "${turn}" in session "${key.session}": found turn "${lease?.turn}" waiting for ` +
+        `${lease?.pause?.pending.length} answers, wanted them first, or the turn cancelled`,
+      { fields: { turn: lease?.turn, pending: lease?.pause?.pending } },
     );
   }
   if (!takeover && lease !== undefined) {
@@ -72,12 +94,12 @@ export function withNewLease(
   const epoch = (head?.epoch ?? 0) + 1;
   const base = head ?? { schema: SCHEMA, agent, length: 0, view: 0, createdAt: now, updatedAt: now };
   const expires = now + ttlMs;
-  const left = request.takeover === true ? head?.lease : undefined;
+  const left = request.takeover ? head?.lease : undefined;
   if (left === undefined) {
     return { ...base, epoch, lease: { owner, turn, agent, onDisconnect, epoch, takeovers: 0, expires } };
   }
-  // One that was given up is no sign of a turn that kills its processes.
-  const takeovers = isGivenUp(left) ? left.takeovers : left.takeovers + 1;
+  // One that was given up, or that only waits, is no sign of a turn that kills its processes.
+  const takeovers = isGivenUp(left) || isPaused(left) ? left.takeovers : left.takeovers + 1;
   return { ...base, epoch, lease: { ...left, owner, epoch, takeovers, expires } };
 }
 
@@ -189,6 +211,11 @@ export function withCommit(
   const flag = commit.flag === undefined
     ? (fork === undefined ? oldFlag : undefined)
     : commit.flag ?? undefined;
+  const left = {
+    ...inForce,
+    ...(commit.pause === undefined ? {} : { pause: commit.pause }),
+    ...(commit.suspend ? { expires: GIVEN_UP } : {}),
+  };
   return {
     ...rest,
     length: rest.length + entries.length,
@@ -196,7 +223,7 @@ export function withCommit(
     ...(flag === undefined ? {} : { flag }),
     ...(commit.meter === undefined ? {} : { meter: commit.meter }),
     updatedAt: now,
-    ...(commit.release ? {} : { lease: commit.suspend ? { ...inForce, expires: GIVEN_UP } : inForce }),
+    ...(commit.release ? {} : { lease: left }),
   };
 }
 
@@ -228,7 +255,8 @@ export function isWhereCommitLeads(
     (commit.fork === undefined || (branch?.parent === commit.fork.from && branch.at === commit.fork.at)) &&
     (commit.view === undefined || head.view === commit.view.version) &&
     (commit.flag === undefined || isSame(head.flag ?? null, commit.flag)) &&
-    (commit.meter === undefined || isSame(head.meter, commit.meter));
+    (commit.meter === undefined || isSame(head.meter, commit.meter)) &&
+    (commit.pause === undefined || release === true || isSame(head.lease?.pause, commit.pause));
 }
 
 /** Says whether a session may be deleted: always, or only where nothing changed `since` and no turn runs `now`. */

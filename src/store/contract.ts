@@ -10,6 +10,7 @@ import { eventCases } from "./_contract_events.ts";
 import { leaseCases } from "./_contract_leases.ts";
 import { listCases } from "./_contract_lists.ts";
 import { ContractClock } from "./_contract_rig.ts";
+import { pauseCases } from "./_contract_pauses.ts";
 import { sessionCases } from "./_contract_sessions.ts";
 
 /** One test of the contract. */
@@ -22,7 +23,7 @@ export interface StoreTest {
 
 /**
  * Makes the tests that a store of your own has to pass, for any test runner. They cover sessions and their entries,
- * branches, leases and takeovers, events, lists, claims, odd and big content, and many callers at once; crashes are for you to
+ * branches, leases and takeovers, turns that wait, events, lists, claims, odd and big content, and many callers at once; crashes are for you to
  * add, who know where your store can be cut off. An entry of 20 MB and a session of 10,000 entries are among them.
  *
  * @param make Opens a new, empty store that measures time by the clock, which stands still unless a test moves it on.
@@ -47,7 +48,15 @@ export interface StoreTest {
  * ```
  */
 export function storeContract(make: (clock: Clock) => Promise<Store>): readonly StoreTest[] {
-  const all = [...sessionCases, ...branchCases, ...leaseCases, ...eventCases, ...listCases, ...claimCases];
+  const all = [
+    ...sessionCases,
+    ...branchCases,
+    ...leaseCases,
+    ...pauseCases,
+    ...eventCases,
+    ...listCases,
+    ...claimCases,
+  ];
   return all.map(({ name, run }): StoreTest => ({
     name,
     run: async () => {

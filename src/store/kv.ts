@@ -250,7 +250,7 @@ class KvStore implements Store {
           records.push({ key: listKey(key, head.createdAt), value });
         }
         let change: Change = { head, records };
-        if (request.takeover !== true) {
+        if (!request.takeover) {
           const known = await whileLocked(() => this.#kv.get(turnKey));
           if (readClaim(known.value, now) !== undefined) throw turnExists(key, request.turn);
           const value = { session: key.session, agent: request.agent };

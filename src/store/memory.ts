@@ -109,7 +109,7 @@ class MemoryStore implements Store {
     requireFree(key, before, { request, now });
     const head = withNewLease(before, request, now);
     const text = toText(head, "the head");
-    if (request.takeover !== true) {
+    if (!request.takeover) {
       const turn = `turn/${request.turn}`;
       if (this.#claimed(key, turn) !== undefined) throw turnExists(key, request.turn);
       const value = { session: key.session, agent: request.agent };

@@ -83,7 +83,7 @@ export function toolSet({ tool, jsonSchema }: Ai, tools: readonly Tool[]): Reado
       description,
       inputSchema: jsonSchema(inputSchema),
       execute: (input: unknown, { abortSignal }: { readonly abortSignal?: AbortSignal }) =>
-        execute(input, { ...context, signal: abortSignal ?? new AbortController().signal }),
+        execute?.(input, { ...context, signal: abortSignal ?? new AbortController().signal }),
     }),
   ]));
 }

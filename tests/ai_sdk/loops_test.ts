@@ -102,7 +102,7 @@ function asOurs(tools: readonly Tool[]): readonly Tool[] {
     ...tool,
     execute: async (input, context) => {
       try {
-        return await tool.execute(input, context);
+        return await tool.execute?.(input, context);
       } catch (error) {
         throw new Error(`${tool.name} failed: ${error instanceof Error ? error.message : error}`);
       }

@@ -16,7 +16,7 @@ function recall(entries: readonly Entry[], input: Record<string, unknown>): stri
   const made = recallTool(() => entries);
   const parsed = made.parse(input);
   ok(parsed.ok, JSON.stringify(parsed));
-  return String(made.execute(parsed.value, context));
+  return String(made.execute?.(parsed.value, context));
 }
 
 const tools = [tool("read", ({ n }) => prose(2_500, Number(n)))];

@@ -68,7 +68,7 @@ class Loop {
       assert.ok(tool !== undefined && parsed?.ok === true);
       const signal = new AbortController().signal;
       try {
-        const value = await tool.execute(parsed.value, { signal, session: this.session, tenant: "local" });
+        const value = await tool.execute?.(parsed.value, { signal, session: this.session, tenant: "local" });
         results.push({
           type: "tool-result",
           toolCallId,

@@ -5,10 +5,10 @@
  */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import type { Agent, TurnRequest } from "../../src/loop/agent.ts";
+import type { Agent, AnswerRequest, TurnRequest } from "../../src/loop/agent.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import { defineTool } from "../../src/loop/tools.ts";
-import { runTurn } from "../../src/loop/turn.ts";
+import { answerTurn, runTurn } from "../../src/loop/turn.ts";
 import { type Script, scripted, type ScriptedReply } from "../../src/models/scripted.ts";
 import type {
   Commit,
@@ -140,6 +140,14 @@ export class Bench {
   /** Runs a turn to its end. */
   async run(input: TurnRequest["input"], rest: Partial<TurnRequest> = {}): Promise<TurnEvent[]> {
     return await Array.fromAsync(this.start(input, rest));
+  }
+
+  /** Answers calls of a paused turn, by default the first, and runs it on. */
+  async answer(answers: Partial<AnswerRequest>): Promise<TurnEvent[]> {
+    const { agent, store, clock } = this;
+    return await Array.fromAsync(
+      answerTurn({ agent, session: KEY.session, turn: "t0", ...answers }, { store, clock }),
+    );
   }
 
   /** The session as stored. */

@@ -13,7 +13,7 @@ function toolbox(tools: readonly Tool[], around: ToolContext = context) {
     assert.ok(tool, `there is no tool ${name}`);
     const parsed = tool.parse(input);
     assert.ok(parsed.ok, parsed.ok ? "" : parsed.message);
-    return String(await tool.execute(parsed.value, around));
+    return String(await tool.execute?.(parsed.value, around));
   };
 }
 

@@ -16,8 +16,10 @@ export interface TurnDocument {
   readonly session: string;
   readonly agent: string;
   readonly model: string;
-  /** Why it ended; `suspended` where it goes on elsewhere. */
+  /** Why it ended; `paused` where it waits for answers, `suspended` where it goes on elsewhere. */
   readonly reason: string;
+  /** The calls that wait, where it is paused. */
+  readonly pending?: readonly unknown[];
   /** Text of the last step. */
   readonly text: string;
   readonly steps: number;
@@ -29,13 +31,24 @@ export interface TurnDocument {
   readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean };
 }
 
+/** Which turn it is: what its first event tells is not told again to those who read on from a pause. */
+export interface FoldedPlace {
+  readonly turn: string;
+  readonly session: string;
+  readonly agent?: string;
+  readonly model?: string;
+}
+
 /** Folds the events of a turn into one document. */
-export async function foldTurn(events: AsyncIterable<TurnEvent>): Promise<TurnDocument> {
+export async function foldTurn(
+  events: AsyncIterable<TurnEvent>,
+  { turn, session, agent = "", model = "" }: FoldedPlace = { turn: "", session: "" },
+): Promise<TurnDocument> {
   let document: TurnDocument = {
-    turn: "",
-    session: "",
-    agent: "",
-    model: "",
+    turn,
+    session,
+    agent,
+    model,
     reason: "suspended",
     text: "",
     steps: 0,
@@ -65,8 +78,9 @@ export async function foldTurn(events: AsyncIterable<TurnEvent>): Promise<TurnDo
         break;
       }
       case "tool.result": {
-        const { status, output, shortened, ms } = event;
-        Object.assign(calls.get(event.ref) ?? {}, { status, output, shortened, ms });
+        const { ref, step, name, status, output, shortened, ms } = event;
+        // A call that waited was told before the pause.
+        calls.set(ref, { ...calls.get(ref) ?? { ref, step, name }, status, output, shortened, ms });
         break;
       }
       case "context": {
@@ -79,9 +93,15 @@ export async function foldTurn(events: AsyncIterable<TurnEvent>): Promise<TurnDo
         compactions.push(compaction);
         break;
       }
+      case "turn.paused": {
+        const { pending, usage, steps } = event;
+        document = { ...document, reason: "paused", pending, usage, steps };
+        break;
+      }
       case "turn.finished": {
         const { reason, usage, steps } = event;
-        document = { ...document, reason, usage, steps };
+        const { pending: _, ...rest } = document;
+        document = { ...rest, reason, usage, steps };
         break;
       }
       case "error": {

@@ -10,6 +10,7 @@ import { callsOf, type StoredView } from "../../compaction/context.ts";
 import { originalText, pageOf, parseRef, searchOriginals } from "../../compaction/originals.ts";
 import { branchesOf, branchOf, segmentsOf } from "../../loop/branches.ts";
 import { inspectContext } from "../../loop/inspect.ts";
+import { isPaused, pendingCalls } from "../../loop/pause.ts";
 import type { Entry, SessionHead, SessionKey, SessionState } from "../../ports.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
@@ -54,7 +55,12 @@ function summaryOf({ session }: SessionKey, head: SessionHead): Record<string, u
     view: head.view,
     flag: head.flag ?? null,
     // A lease may outlive its turn by a crash; its end tells.
-    running: head.lease === undefined ? null : { turn: head.lease.turn, until: head.lease.expires },
+    running: head.lease === undefined || isPaused(head.lease)
+      ? null
+      : { turn: head.lease.turn, until: head.lease.expires },
+    paused: head.lease !== undefined && isPaused(head.lease)
+      ? { turn: head.lease.turn, pending: head.lease.pause?.pending }
+      : null,
     createdAt: head.createdAt,
     updatedAt: head.updatedAt,
   };
@@ -154,8 +160,12 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
   });
 
   app.get("/:id", async (c) => {
-    const { key, head } = await load(c);
-    return c.json(detailsOf(key, head));
+    const { key, head, entries } = await load(c);
+    const details = detailsOf(key, head);
+    const { lease } = head;
+    if (!isPaused(lease) || lease === undefined) return c.json(details);
+    const pending = pendingCalls(lease.pause?.pending ?? [], entries);
+    return c.json({ ...details, paused: { turn: lease.turn, pending } });
   });
 
   app.get("/:id/export", async (c) => {

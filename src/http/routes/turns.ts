@@ -3,58 +3,28 @@
  *
  * @module
  */
-import { Hono } from "hono";
-import * as z from "zod";
+import { type Context, Hono } from "hono";
+import type * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { diffRequests, inspectRequest } from "../../loop/inspect_request.ts";
 import { encodeNative, foldTurn } from "../encode/native.ts";
 import type { AppEnv } from "../env.ts";
-import type { IdempotencyKey, TurnHost } from "../host.ts";
+import type { StartedTurn, TurnHost } from "../host.ts";
+import { idempotencyOf } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
 import { problemResponse } from "../problem.ts";
 import type { Following } from "../registry.ts";
 import { SSE_HEADERS, sseStream } from "../sse.ts";
+import { answerBody, sessionId, turnBody } from "../turn_bodies.ts";
+
+export { sessionId };
 
 const MAX_BODY = 1024 * 1024;
 
-const textPart = z.strictObject({ type: z.literal("text"), text: z.string() });
-const filePart = z.strictObject({
-  type: z.literal("file"),
-  mediaType: z.string().max(200).regex(/^[\w.+-]+\/[\w.+-]+$/, "wanted a media type such as image/png"),
-  data: z.string().regex(
-    /^(?:https?:\/\/\S+|data:[^\s]+|[A-Za-z0-9+/_-]+={0,2})$/,
-    "wanted base64 or an http(s) URL",
-  ),
-  filename: z.string().max(500).exactOptional(),
-});
-
-/** A session id that is safe in keys and URLs. */
-export const sessionId = z.string().regex(
-  /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/,
-  "wanted 1 to 128 of A-Z a-z 0-9 . _ : -",
-);
-
-const body = z.strictObject({
-  session: sessionId.exactOptional(),
-  input: z.union([z.string(), z.array(z.union([textPart, filePart])).min(1).max(100)], {
-    error: 'wanted text, or 1 to 100 parts { type: "text", text } or { type: "file", mediaType, data }',
-  }),
-  agent: z.string().max(128).exactOptional(),
-  stream: z.boolean().exactOptional(),
-  pin: z.boolean().exactOptional(),
-  compaction: z.strictObject({
-    compactAt: z.number().exactOptional(),
-    stopAt: z.number().exactOptional(),
-    compactTo: z.number().exactOptional(),
-    policy: z.enum(["full", "backward"]).exactOptional(),
-  }).exactOptional(),
-  onDisconnect: z.enum(["abort", "continue"]).exactOptional(),
-});
-
-/** What an idempotency key may be made of. */
-const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
+/** Results may hold pictures. */
+const MAX_ANSWER = 8 * 1024 * 1024;
 
 /** Routes that start turns, follow and cancel them. */
 export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
@@ -76,32 +46,54 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     );
   }
 
+  /** What a turn does from here on, as a stream or as one document. */
+  async function respond(c: Context<AppEnv>, started: StartedTurn, isStream: boolean): Promise<Response> {
+    const headers: Record<string, string> = started.isReplay ? { "idempotency-replayed": "true" } : {};
+    if (isStream) return stream(started, headers);
+    const { turn, session } = started;
+    const document = await foldTurn(started.events, started);
+    if (document.reason === "suspended") {
+      const detail = "The turn has left this process, and goes on where its events are asked for";
+      const problem = { code: "turn_suspended", detail, fields: { turn, session } };
+      return problemResponse(problem, { "retry-after": "1", ...headers });
+    }
+    if (document.error === undefined) return c.json(document, 200, headers);
+    const { code, message } = document.error;
+    return problemResponse({ code, detail: message, fields: { turn, session } }, headers);
+  }
+
   app.post("/", limitBody(MAX_BODY), async (c) => {
     const request = c.req.raw;
     const text = await readText(request);
     const { agent = "default", onDisconnect = "abort", stream: isStream = true, ...asked } = parseBody(
       text,
-      body,
+      turnBody,
     );
     const started = await host.start({
-      owner: c.get("principal"),
       ...asked,
+      owner: c.get("principal"),
       agentName: agent,
       onDisconnect,
       clientSignal: request.signal,
       ...await idempotencyOf(request, text),
     });
-    const headers: Record<string, string> = started.isReplay ? { "idempotency-replayed": "true" } : {};
-    if (isStream) return stream(started, headers);
-    const document = await foldTurn(started.events);
-    const fields = { turn: started.turn, session: started.session };
-    if (document.reason === "suspended") {
-      const detail = "The turn has left this process, and goes on where its events are asked for";
-      return problemResponse({ code: "turn_suspended", detail, fields }, { "retry-after": "1", ...headers });
-    }
-    if (document.error === undefined) return c.json(document, 200, headers);
-    const { code, message } = document.error;
-    return problemResponse({ code, detail: message, fields }, headers);
+    return await respond(c, started, isStream);
+  });
+
+  app.post("/:id/results", limitBody(MAX_ANSWER), async (c) => {
+    const request = c.req.raw;
+    const turn = c.req.param("id");
+    const text = await readText(request);
+    const { stream: isStream = true, ...answers } = parseBody(text, answerBody);
+    const started = await host.answer({
+      ...answers,
+      owner: c.get("principal"),
+      turn,
+      clientSignal: request.signal,
+      ...await idempotencyOf(request, text),
+    });
+    if (started === null) throw notFound(turn);
+    return await respond(c, started, isStream);
   });
 
   app.get("/:id/events", async (c) => {
@@ -164,23 +156,4 @@ function parseQuery<T>(schema: z.ZodType<T>, value: string, field: string): T {
 function stepOf(text: string, field: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw badQuery(field, `found ${JSON.stringify(text.slice(0, 40))}, wanted the number of a step, from 1`);
-}
-
-/** The client's key of a request, with a fingerprint of what is asked for. */
-async function idempotencyOf(
-  request: Request,
-  text: string,
-): Promise<{ readonly idempotency?: IdempotencyKey }> {
-  const key = request.headers.get("idempotency-key");
-  if (key === null) return {};
-  if (!idempotencyKey.test(key)) {
-    throw new SelvageError(
-      "bad_request",
-      "Cannot use the header Idempotency-Key: wanted 1 to 255 visible ASCII characters",
-      { fields: { field: "idempotency-key" } },
-    );
-  }
-  const asked = new TextEncoder().encode(`${new URL(request.url).pathname}\n${text}`);
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", asked));
-  return { idempotency: { key, fingerprint: digest.toHex() } };
 }

@@ -1,0 +1,78 @@
+/**
+ * Idempotency keys: the same request, sent twice, is done once.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Owner, Store } from "../ports.ts";
+
+/** Milliseconds for which an idempotency key is known. */
+const KEY_KNOWN_MS = 24 * 3_600_000;
+
+/** What an idempotency key may be made of. */
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** A client's key of a request, and the fingerprint of what it asked for. */
+export interface IdempotencyKey {
+  readonly key: string;
+  readonly fingerprint: string;
+}
+
+/** What a key stands for. */
+export interface KeyedTurn {
+  readonly turn: string;
+  readonly session: string;
+  /** Number of the first event that the request led to; 0 for the whole turn. */
+  readonly from?: number;
+}
+
+/** The client's key of a request, with a fingerprint of what is asked for. */
+export async function idempotencyOf(
+  request: Request,
+  text: string,
+): Promise<{ readonly idempotency?: IdempotencyKey }> {
+  const key = request.headers.get("idempotency-key");
+  if (key === null) return {};
+  if (!KEY.test(key)) {
+    throw new SelvageError(
+      "bad_request",
+      "Cannot use the header Idempotency-Key: wanted 1 to 255 visible ASCII characters",
+      { fields: { field: "idempotency-key" } },
+    );
+  }
+  const asked = new TextEncoder().encode(`${new URL(request.url).pathname}\n${text}`);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", asked));
+  return { idempotency: { key, fingerprint: digest.toHex() } };
+}
+
+/**
+ * What a key stands for: what whoever came first has claimed it for. Without a value it is only looked up.
+ *
+ * @param store Where keys are claimed.
+ * @param claim The owner and the key; `attempt` counts the times that it has come to nothing.
+ * @returns Undefined where nobody has claimed it, and nothing was to be claimed.
+ * @throws SelvageError `idempotency_key_reused` where it was used for another request.
+ */
+export async function claimKey<Value extends KeyedTurn | undefined>(
+  store: Store,
+  { owner, idempotency: { key, fingerprint }, attempt = 0, value }: {
+    readonly owner: Owner;
+    readonly idempotency: IdempotencyKey;
+    readonly attempt?: number;
+    readonly value: Value;
+  },
+): Promise<KeyedTurn | Extract<Value, undefined>> {
+  const name = `key/${key}${attempt === 0 ? "" : ` ${attempt}`}`;
+  const claim = value === undefined ? undefined : { value: { fingerprint, ...value }, ttlMs: KEY_KNOWN_MS };
+  const claimed = await store.claim(owner, name, claim) as
+    | KeyedTurn & { readonly fingerprint: string }
+    | Extract<Value, undefined>;
+  if (claimed === undefined || claimed.fingerprint === fingerprint) return claimed;
+  throw new SelvageError(
+    "idempotency_key_reused",
+    `Cannot use the idempotency key ${
+      JSON.stringify(key.slice(0, 80))
+    }: found it used for another request, ` +
+      "wanted a new key, or the same request",
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * Events of a turn, put together from where it ran and where it runs.
+ *
+ * @module
+ */
+import { eventNumber, type TurnEvent } from "../loop/events.ts";
+import type { Store } from "../ports.ts";
+
+/**
+ * The events of a turn until another process has taken it over, as from one that stood still for too long. Nothing
+ * is said of an end then: the turn goes on there, and clients that come again are told so.
+ */
+export async function* untilLost(
+  events: AsyncGenerator<TurnEvent, void>,
+  isElsewhere: () => Promise<boolean>,
+): AsyncGenerator<TurnEvent, void> {
+  for await (const event of events) {
+    // Where the session was deleted, the lease is lost as well, and this is the end.
+    if (event.type === "error" && event.code === "lease_lost" && await isElsewhere()) return;
+    yield event;
+  }
+}
+
+/** Puts what is stored below a number in front of live events. */
+export async function* before(
+  live: AsyncGenerator<TurnEvent, void>,
+  { stored, limit }: {
+    readonly stored: () => ReturnType<Store["events"]>;
+    readonly limit: number;
+  },
+): AsyncGenerator<TurnEvent, void> {
+  const earlier = (await stored())?.events as readonly TurnEvent[] | undefined;
+  for (const event of earlier ?? []) if (eventNumber(event) < limit) yield event;
+  yield* live;
+}

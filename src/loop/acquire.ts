@@ -1,0 +1,84 @@
+/**
+ * The lease of a session for a new turn: what stands in the way is waited for, or closed.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Clock, Lease, SessionKey, SessionState } from "../ports.ts";
+import type { TurnPorts, TurnRequest } from "./agent.ts";
+import { LEASE_TTL_MS } from "./journal.ts";
+import { closeLeft, type LeftPlace } from "./left.ts";
+
+/** Milliseconds between two looks at a lease that somebody else holds. */
+const LEASE_POLL_MS = 250;
+
+/**
+ * Takes the lease; waits out one that is still alive, as that of a crashed process is for a while. What another
+ * turn left unfinished is closed first, unless that turn is to go on.
+ */
+export async function takeLease(
+  request: TurnRequest,
+  { ports, clock, key, turn }: {
+    readonly ports: TurnPorts;
+    readonly clock: Clock;
+    readonly key: SessionKey;
+    readonly turn: string;
+  },
+): Promise<SessionState & { readonly lease: Lease }> {
+  const { agentName: agent = "default", onDisconnect, onPaused } = request;
+  const take = async (): Promise<SessionState & { readonly lease: Lease }> => {
+    for (;;) {
+      try {
+        return await ports.store.acquire(key, {
+          agent,
+          owner: turn,
+          turn,
+          ttlMs: LEASE_TTL_MS,
+          ...(onDisconnect === undefined ? {} : { onDisconnect }),
+        });
+      } catch (error) {
+        const left = turnInTheWay(error, onPaused);
+        if (left === null) throw error;
+        await closeLeft(ports.store, { key, clock, ...left });
+      }
+    }
+  };
+  // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
+  return await whileRunning(take, { clock, signal: request.signal, isBusy: (running) => running !== turn });
+}
+
+/** Tries again while a lease is alive, as that of a crashed process is for a while. */
+export async function whileRunning<T>(
+  take: () => Promise<T>,
+  { clock, signal, isBusy = () => true }: {
+    readonly clock: Clock;
+    readonly signal: AbortSignal | undefined;
+    /** Whether it is worth while to wait for the turn that runs. */
+    readonly isBusy?: (turn: unknown) => boolean;
+  },
+): Promise<T> {
+  const until = clock.now() + LEASE_TTL_MS + LEASE_POLL_MS;
+  for (;;) {
+    try {
+      return await take();
+    } catch (error) {
+      const isRunning = error instanceof SelvageError && error.code === "turn_running";
+      if (!isRunning || !isBusy(error.fields["turn"]) || clock.now() >= until) throw error;
+      await clock.sleep(LEASE_POLL_MS, signal);
+    }
+  }
+}
+
+/**
+ * The turn that a new one closes: left by its process, where it does not go on without readers, or waiting for answers
+ * that are not to come any more.
+ */
+function turnInTheWay(
+  error: unknown,
+  onPaused: TurnRequest["onPaused"],
+): Pick<LeftPlace, "turn" | "takeover"> | null {
+  if (!(error instanceof SelvageError)) return null;
+  const turn = String(error.fields["turn"]);
+  if (error.code === "turn_interrupted" && error.fields["onDisconnect"] === "abort") return { turn };
+  return error.code === "turn_paused" && onPaused === "abort" ? { turn, takeover: "paused" } : null;
+}

@@ -1,0 +1,65 @@
+/**
+ * The room for what a user says: what no compaction could make room for is refused before it is stored.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Entry } from "../ports.ts";
+import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
+import type { Agent, TurnRequest } from "./agent.ts";
+import { budgetOf, measuresOf } from "./measures.ts";
+
+type Input = TurnRequest["input"];
+
+/** Whether there is nothing in an input that a model could be shown. */
+function isEmptyInput(input: Input): boolean {
+  if (typeof input === "string") return input.trim() === "";
+  return !input.some((part) => part.type === "file" || part.text.trim() !== "");
+}
+
+function inputTokens(input: Input, measure: TextMeasure): number {
+  const parts = typeof input === "string" ? [{ type: "text" as const, text: input }] : input;
+  return parts.reduce((total, part) => total + measurePart(part, measure), MESSAGE_OVERHEAD);
+}
+
+/** Inputs of earlier turns that stay verbatim, and so take room from a new one. */
+export function pinnedInputs(entries: readonly Entry[]): readonly Input[] {
+  return entries.flatMap((entry) =>
+    entry.kind === "user" && entry.pinned === true ? [entry.message.content] : []
+  );
+}
+
+/**
+ * Refuses an input that no session could take.
+ *
+ * @param input What the user says.
+ * @param agent Whose window it is to fit.
+ * @throws SelvageError `bad_budget`, `input_empty`, `input_too_large`.
+ */
+export async function requireInput(input: Input, agent: Agent): Promise<void> {
+  const { maxInput } = budgetOf(agent);
+  if (isEmptyInput(input)) {
+    throw new SelvageError("input_empty", "Cannot take the input: found an empty one, wanted text or a file");
+  }
+  await requireRoom([input], { agent, limit: maxInput });
+}
+
+/** Refuses messages for which no compaction could make room: stored, they would brick the session. */
+export async function requireRoom(
+  inputs: readonly Input[],
+  { agent, limit }: { readonly agent: Agent; readonly limit: number },
+): Promise<void> {
+  const { tokenFactor: factor = 1 } = agent.model;
+  const measures = measuresOf(agent);
+  const count = (measure: TextMeasure): number =>
+    Math.ceil(factor * inputs.reduce((total, input) => total + inputTokens(input, measure), 0));
+  if (count(measures.bound) <= limit) return;
+  const tokens = count(await measures.loadMeasure());
+  if (tokens <= limit) return;
+  const pinned = inputs.length === 1 ? "" : `, the ${inputs.length - 1} pinned before it included`;
+  throw new SelvageError(
+    "input_too_large",
+    `Cannot take the input: found one of ${tokens} tokens${pinned}, wanted at most ${limit}`,
+    { fields: { tokens, limit } },
+  );
+}

@@ -1,0 +1,119 @@
+/**
+ * The calls of one step: those that are run here, and those that wait.
+ *
+ * @module
+ */
+import type { FinishReason, Pause, PausedCall, ResultEntry, Tool } from "../ports.ts";
+import type { TurnTelemetry } from "../telemetry/turn.ts";
+import type { Asking } from "./asking.ts";
+import { type Call, runCalls, type RunCallsOptions } from "./calls.ts";
+import { capOf } from "./cap.ts";
+import type { Compactor } from "./compactor.ts";
+import type { TurnEventBody } from "./events.ts";
+import type { OpenedTurn } from "./open.ts";
+import { pendingCalls } from "./pause.ts";
+import { callEvent, resultEvent } from "./report.ts";
+import type { TurnSignals } from "./signals.ts";
+import type { TurnLog } from "./turn_log.ts";
+
+/** The turn whose calls they are. */
+export interface StepTurn {
+  readonly opened: OpenedTurn;
+  readonly tools: readonly Tool[];
+  readonly asking: Asking;
+  readonly compactor: Compactor;
+  readonly log: TurnLog;
+  readonly signals: TurnSignals;
+  readonly telemetry: TurnTelemetry;
+  /** Whether clients have been told of a call. */
+  readonly isCalled: (ref: string) => boolean;
+}
+
+/** Runs the calls of a turn's steps. */
+export class StepCalls {
+  readonly #turn: StepTurn;
+
+  constructor(turn: StepTurn) {
+    this.#turn = turn;
+  }
+
+  /** Runs the calls of a step that can be run; a pause where others wait. */
+  async *run(
+    step: number,
+    { run, refused, waiting, reason }: {
+      readonly run: readonly Call[];
+      readonly refused: ReadonlyMap<string, string>;
+      readonly waiting: readonly PausedCall[];
+      readonly reason: FinishReason;
+    },
+  ): AsyncGenerator<TurnEventBody, Pause | null> {
+    // They wait from now on; clients may begin with them while the others run.
+    for (const call of pendingCalls(waiting, this.#turn.log.all)) {
+      if (!this.#turn.isCalled(call.ref)) yield callEvent(step, call);
+    }
+    yield* this.#runCalls(step, { run, refused, reason });
+    if (waiting.length === 0) return null;
+    this.#turn.signals.halt.throwIfAborted();
+    return { pending: waiting, approved: [] };
+  }
+
+  /** How the calls of an answer are judged and run. */
+  callOptions(
+    reason: FinishReason,
+  ): Pick<RunCallsOptions, "agent" | "tools" | "reason" | "context" | "signal" | "clock"> {
+    const { agent, clock, key: { tenant, user, session } } = this.#turn.opened;
+    const context = { session, tenant, ...(user === undefined ? {} : { user }) };
+    return { agent, tools: this.#turn.tools, reason, context, signal: this.#turn.signals.hands, clock };
+  }
+
+  /** Runs calls of a step; each result is appended and checked as it lands. */
+  async *#runCalls(
+    step: number,
+    { run, refused, reason }: {
+      readonly run: readonly Call[];
+      readonly refused: ReadonlyMap<string, string>;
+      readonly reason: FinishReason;
+    },
+  ): AsyncGenerator<TurnEventBody, void> {
+    const progress = runCalls(run, {
+      ...this.callOptions(reason),
+      halt: this.#turn.signals.halt,
+      refused,
+      within: (call, run) => this.#turn.telemetry.tool(call, run),
+    });
+    for await (const made of progress) {
+      if (made.kind === "started") {
+        yield callEvent(step, made.call);
+        continue;
+      }
+      const entry = await this.result(step, { ...made.call, open: made.open, outcome: made.outcome });
+      yield resultEvent(entry, this.#turn.opened.context.shownOutput(entry));
+      yield* this.#turn.compactor.check();
+    }
+  }
+
+  /** Appends the result of a call, with its cap. `open` counts the calls that share the room, this one included. */
+  async result(
+    step: number,
+    { ref, name, open, outcome }: {
+      readonly ref: string;
+      readonly name: string;
+      readonly open: number;
+      readonly outcome: Pick<ResultEntry, "status" | "output" | "ms">;
+    },
+  ): Promise<ResultEntry> {
+    const { context, meter } = this.#turn.opened;
+    const cap = await capOf(outcome.output, { open, context, meter, budget: this.#turn.asking.budget });
+    const entry: ResultEntry = {
+      kind: "result",
+      ...this.#turn.log.place(),
+      step,
+      call: ref,
+      toolName: name,
+      ...outcome,
+      ...(cap === null ? {} : { cap }),
+    };
+    await this.#turn.log.append(entry);
+    return entry;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * The log of a session as the turn at work sees it: what it appends goes into the context and into the journal.
+ *
+ * @module
+ */
+import type { Context } from "../compaction/context.ts";
+import type { Clock, Entry, ResultEntry } from "../ports.ts";
+import { abortedResult, type Call, openCalls } from "./calls.ts";
+import type { Journal } from "./journal.ts";
+
+/** What a {@link TurnLog} is made of. */
+export interface TurnLogOptions {
+  /** Id of the turn. */
+  readonly turn: string;
+  readonly context: Context;
+  readonly journal: Journal;
+  readonly clock: Clock;
+}
+
+/** Where an entry stands. */
+export interface EntryPlace {
+  readonly seq: number;
+  readonly turn: string;
+  readonly at: number;
+}
+
+/** The log, and the turn's own part of it. */
+export class TurnLog {
+  readonly #options: TurnLogOptions;
+
+  constructor(options: TurnLogOptions) {
+    this.#options = options;
+  }
+
+  /** The log of the session. */
+  get all(): readonly Entry[] {
+    return this.#options.context.entries;
+  }
+
+  /** Entries of the turn. */
+  get ours(): readonly Entry[] {
+    return this.all.filter((entry) => entry.turn === this.#options.turn);
+  }
+
+  /** Entries that stay verbatim while the turn runs: what the caller pins, and what the turn is asked to do. */
+  get pinned(): readonly number[] {
+    const pinned = this.all.flatMap((entry) =>
+      entry.kind === "user" && entry.pinned === true ? [entry.seq] : []
+    );
+    const task = this.ours.find((entry) => entry.kind === "user")?.seq;
+    return task === undefined || pinned.includes(task) ? pinned : [...pinned, task];
+  }
+
+  /** Where the next entry of the turn stands. */
+  place(): EntryPlace {
+    const { turn, clock } = this.#options;
+    return { seq: this.all.length, turn, at: clock.now() };
+  }
+
+  /** Appends an entry; it is stored with the next flush. */
+  async append(entry: Entry): Promise<void> {
+    await this.#options.context.append(entry);
+    this.#options.journal.entry(entry);
+  }
+
+  /** Closes open calls, those of earlier turns too, as aborted. */
+  async abortOpenCalls(isMeant: (call: Call) => boolean = () => true): Promise<readonly ResultEntry[]> {
+    const closed: ResultEntry[] = [];
+    for (const open of openCalls(this.all)) {
+      if (!isMeant(open.call)) continue;
+      const result = abortedResult(open, this.place());
+      await this.append(result);
+      closed.push(result);
+    }
+    return closed;
+  }
+}
