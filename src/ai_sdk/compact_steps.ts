@@ -23,7 +23,8 @@ export interface CompactSteps {
    * Says what to send in the next step.
    *
    * @param options What the loop knows.
-   * @returns The messages to send, undefined where they can stay as they are.
+   * @returns The messages to send where they cannot stay as they are, and that Claude cannot think in this step where
+   *   a compaction has taken the thought that its answer began with; undefined where nothing changes.
    */
   <M extends LoopMessage>(options: StepOptions<M>): Promise<PreparedStep<M> | undefined>;
   /**
@@ -137,11 +138,15 @@ export function compactSteps(options: CompactStepsOptions): CompactSteps {
     // Both go on from here: loops that come again with the whole history, and loops that keep what is returned.
     loops.keep(loop, [{ names, isWhole }, { names: shownAs, isWhole: false }]);
     const isSame = shown.length === messages.length && shownAs.at(-1) === names.at(-1);
+    if (loop.lacksThought(shown)) return { messages: shown, providerOptions: WITHOUT_THINKING };
     return isSame ? undefined : { messages: shown };
   }
 
   return Object.assign(prepareStep, { recall: loopRecall(loops) });
 }
+
+/** Claude refuses to think on where an answer does not begin as it did. */
+const WITHOUT_THINKING = { anthropic: { thinking: { type: "disabled" as const } } };
 
 /** The name of a model, as an object or as text; empty where it has none. */
 function modelName(model: unknown): string {

@@ -202,6 +202,22 @@ export class LiveLoop {
     return this.#renderer.render(this.#imported, this.#context, { isBound });
   }
 
+  /**
+   * Whether the answer in progress began with a thought of Claude's that is no longer sent.
+   *
+   * @param shown The messages to send.
+   */
+  lacksThought(shown: readonly LoopMessage[]): boolean {
+    if (this.#options.facts.thinking === "bound") return false;
+    const [began, begins] = [this.#imported.messages, shown].map((messages) => {
+      const first = messages.slice(messages.findLastIndex(isPrompt) + 1).find(({ role }) =>
+        role === "assistant"
+      );
+      return first !== undefined && beginsWithThought(first);
+    });
+    return began === true && begins === false;
+  }
+
   /** How the history is shown, where that has changed since it was last asked for; else null. */
   changedView(): RememberedView | null {
     const shown = this.#shown();
@@ -317,6 +333,17 @@ async function capped(
   if (measureOutput(entry.output, measures.bound) <= most) return entry;
   const size = measureOutput(entry.output, await measures.loadMeasure(), most);
   return size <= most ? entry : { ...entry, cap: most };
+}
+
+/** Whether a message is one of the user's: Claude's answer begins behind the last of them. */
+function isPrompt({ role }: LoopMessage): boolean {
+  return role === "user";
+}
+
+/** Whether an answer begins with a thought that Claude has signed. */
+function beginsWithThought({ content }: LoopMessage): boolean {
+  const [first] = Array.isArray(content) ? content : [];
+  return first?.type === "reasoning" && first.providerOptions?.anthropic !== undefined;
 }
 
 /** Whether two entries say the same; what the loop itself has noted on one does not count. */

@@ -56,4 +56,6 @@ export interface LoopTool {
 export interface PreparedStep<M extends LoopMessage = LoopMessage> {
   /** The messages. */
   messages: M[];
+  /** Settings of one provider for this step. */
+  providerOptions?: { anthropic: { thinking: { type: "disabled" } } };
 }
