@@ -6,6 +6,7 @@
  */
 import * as z from "zod";
 import { SelvageError } from "./src/core/errors.ts";
+import { isOrigin } from "./src/http/headers.ts";
 
 const share = z.coerce.number().gt(0).lte(1);
 const tokens = z.coerce.number().int().min(2_000).max(100_000_000);
@@ -69,7 +70,7 @@ const VARIABLES = {
     z.coerce.number().int().min(64).max(1_048_576).default(512),
     "a whole number of MiB, 64 or more",
   ],
-  SELVAGE_KV: [z.string().min(1).default(".selvage/kv.sqlite3"), "a file path, :memory: or a KV Connect URL"],
+  SELVAGE_KV: [z.string().min(1).optional(), "a file path, :memory: or a KV Connect URL"],
   SELVAGE_RETENTION: [
     z.string().regex(/^(off|[1-9]\d{0,5}[mhd])$/).transform(durationMs).default(null),
     "off, or how long an unused session is kept: 90m, 12h or 30d",
@@ -83,6 +84,17 @@ const VARIABLES = {
     "NAME=KEY with a comma between several, a key of at least 16 characters or its sha256: hash " +
     "(`deno task key NAME` makes one)",
   ],
+  SELVAGE_CORS: [
+    z.string().transform((text) => text.split(/[\s,]+/).filter((part) => part !== ""))
+      .refine((origins) => origins.every(isOrigin)).default([]),
+    "origins of pages that may call, such as https://app.example, with a comma between several",
+  ],
+  SELVAGE_LOG: [
+    z.string().regex(/^(off|(debug|info|warn|error)(,(text|json))?)$/).default("info,text"),
+    "off, or debug, info, warn or error, then ,text or ,json",
+  ],
+  SELVAGE_LOG_CONTENT: [z.enum(["0", "1"]).default("0"), "1 or 0"],
+  SELVAGE_CONFIG: [z.string().min(1).optional(), "the path of a module"],
   DENO_DEPLOYMENT_ID: [z.string().optional(), "what Deno Deploy sets"],
   DENO_SERVE_ADDRESS: [
     // Anything else would make Deno listen on 0.0.0.0:8000 without a word.

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { type Config, parseConfig, providerOf } from "./config.ts";
+import { loadOptions, optionsFrom } from "./compose.ts";
+import { type Config, parseConfig } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
-import { apiKeys, createApp, Drain, type Limits, openAccess } from "./src/http/mod.ts";
-import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
-import type { Model, Store } from "./src/ports.ts";
+import { type AppOptions, createApp, Drain } from "./src/http/mod.ts";
+import type { Store } from "./src/ports.ts";
 import { systemClock } from "./src/loop/clock.ts";
 import { kvStore } from "./src/store/kv.ts";
+import { memoryStore } from "./src/store/memory.ts";
 import { deleteUnused } from "./src/store/retention.ts";
-import { workspaceTools } from "./src/tools/workspace.ts";
 
 /** Milliseconds between two looks for sessions that are unused for too long. */
 const RETENTION_EVERY_MS = 600_000;
@@ -28,58 +28,28 @@ function stopStart(message: string): never {
   Deno.exit(1);
 }
 
-/** Makes a model out of its name; several, with commas, are one with fallbacks. */
-function makeModel(
-  names: string,
-  config: Config,
-  limits: { readonly window?: number; readonly maxOutput?: number },
-): Model {
-  const models = names.split(",").map((name): Model => {
-    const provider = providerOf(name);
-    if (provider === null) return scripted({ script: clerk, ...limits });
-    const apiKey = config[`${provider}_API_KEY`];
-    const baseURL = config[`${provider}_BASE_URL`];
-    const options = {
-      model: name.slice(name.indexOf(":") + 1),
-      ...limits,
-      ...(apiKey === undefined ? {} : { apiKey }),
-      ...(baseURL === undefined ? {} : { baseURL }),
-    };
-    if (provider === "ANTHROPIC") return anthropic(options);
-    return name.startsWith("responses:") ? openaiResponses(options) : openaiChat(options);
-  });
-  const [first, ...others] = models;
-  return first !== undefined && others.length === 0 ? first : fallback(models);
+/** Says something to whoever runs the server: a line, or in a log of JSON an entry. */
+function say(message: string): void {
+  if (config.SELVAGE_LOG.endsWith(",json")) options.log?.({ level: "info", event: "service", message });
+  else if (config.SELVAGE_LOG !== "off") console.error(message);
 }
 
-/** Who writes prose beside the ledger: nobody, the model itself, or one of its own. */
-function makeSummarizer(config: Config, model: Model): { readonly summarizer?: Model } {
-  const { SELVAGE_SUMMARIZER: name } = config;
-  if (name === "off") return {};
-  return { summarizer: name === "same" ? model : makeModel(name, config, {}) };
-}
-
-/** The limits of each tenant. */
-function limitsFrom(config: Config): Limits {
-  const {
-    SELVAGE_TURNS_PER_MINUTE: turnsPerMinute,
-    SELVAGE_CONCURRENT_TURNS: concurrentTurns,
-    SELVAGE_MAX_TOKENS: tokens,
-    SELVAGE_MAX_SECONDS: seconds,
-  } = config;
-  const limits = { turnsPerMinute, concurrentTurns, tokens, seconds };
-  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
-}
-
-async function openStore(path: string): Promise<Store> {
-  const isFile = path !== ":memory:" && !/^https?:/.test(path);
-  const folder = path.match(/^(.*)\/[^/]*$/)?.[1];
+/** Opens the store. Without a path it is the file of a clone, on Deno Deploy the database that is assigned there. */
+async function openStore(path: string | undefined, isDeploy: boolean): Promise<Store> {
+  if (path === undefined && isDeploy) {
+    const assigned = await kvStore();
+    say("Sessions are kept in the database of Deno Deploy");
+    return assigned;
+  }
+  const at = path ?? ".selvage/kv.sqlite3";
+  // Where there is no KV at all, memory is still what was asked for.
+  if (at === ":memory:" && typeof Deno.openKv !== "function") return memoryStore();
+  const isFile = at !== ":memory:" && !/^https?:/.test(at);
+  const folder = at.match(/^(.*)\/[^/]*$/)?.[1];
   if (isFile && folder !== undefined && folder !== "") await Deno.mkdir(folder, { recursive: true });
-  const store = await kvStore({ path });
-  console.error(
-    `Sessions are kept in ${isFile ? `the file ${path}` : path === ":memory:" ? "memory" : "Deno KV by URL"}`,
-  );
-  return store;
+  const opened = await kvStore({ path: at });
+  say(`Sessions are kept in ${isFile ? `the file ${at}` : at === ":memory:" ? "memory" : "Deno KV by URL"}`);
+  return opened;
 }
 
 /** Deletes unused sessions now and every so often. The timer keeps nothing alive. */
@@ -87,7 +57,7 @@ function keepFor(unusedMs: number): void {
   const work = async (): Promise<void> => {
     try {
       const deleted = await deleteUnused(store, { unusedMs, clock: systemClock, signal: drain.signal });
-      if (deleted > 0) console.error(`Deleted ${deleted} sessions that were unused for too long`);
+      if (deleted > 0) say(`Deleted ${deleted} sessions that were unused for too long`);
     } catch (error) {
       console.error("Cannot delete unused sessions:", error);
     }
@@ -109,53 +79,39 @@ globalThis.addEventListener("unhandledrejection", (event) => {
 });
 
 let config: Config;
+let options: Omit<AppOptions, "store">;
 let store: Store;
-let model: Model;
+/** Whether whoever calls has to show who it is. */
+let isShut: boolean;
 try {
   config = parseConfig(Deno.env.toObject());
-  const { SELVAGE_MODEL, SELVAGE_WINDOW: window, SELVAGE_MAX_OUTPUT: maxOutput } = config;
-  model = makeModel(SELVAGE_MODEL, config, {
-    ...(window === undefined ? {} : { window }),
-    ...(maxOutput === undefined ? {} : { maxOutput }),
-  });
-  store = await openStore(config.SELVAGE_KV);
+  const { SELVAGE_CONFIG: path, SELVAGE_API_KEYS: keys } = config;
+  const own = path === undefined ? {} : await loadOptions(path);
+  options = { ...optionsFrom(config), ...own };
+  isShut = keys !== undefined || own.auth !== undefined;
+  const isDeploy = config.DENO_DEPLOYMENT_ID !== undefined;
+  if (isDeploy && !isShut) {
+    stopStart(
+      "Cannot start: found Deno Deploy, which everybody can reach, and no authentication, wanted SELVAGE_API_KEYS",
+    );
+  }
+  store = own.store ?? await openStore(config.SELVAGE_KV, isDeploy);
 } catch (error) {
   if (error instanceof SelvageError) stopStart(error.message);
   stopStart(`Cannot start: ${error instanceof Error ? error.message : error}`);
 }
 
-const { SELVAGE_API_KEYS: keys } = config;
-if (keys === undefined && config.DENO_DEPLOYMENT_ID !== undefined) {
-  stopStart(
-    "Cannot start: found Deno Deploy, which everybody can reach, and no authentication, wanted SELVAGE_API_KEYS",
-  );
+if (config.SELVAGE_LOG.endsWith(",json")) {
+  // Whatever else is reported is an entry, too: every line is one JSON object. The log itself writes as before.
+  const { log } = optionsFrom(config);
+  console.error = (...found: readonly unknown[]) => {
+    const message = found.map((value) => typeof value === "string" ? value : Deno.inspect(value)).join(" ");
+    log?.({ level: "error", event: "fault", message });
+  };
 }
 
 const drain = new Drain();
-const app = createApp({
-  agents: {
-    default: {
-      model,
-      system: config.SELVAGE_SYSTEM ??
-        "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
-      tools: workspaceTools(),
-      maxSteps: config.SELVAGE_MAX_STEPS,
-      ...makeSummarizer(config, model),
-      compaction: {
-        policy: config.SELVAGE_POLICY,
-        compactAt: config.SELVAGE_COMPACT_AT,
-        stopAt: config.SELVAGE_STOP_AT,
-        compactTo: config.SELVAGE_COMPACT_TO,
-      },
-    },
-  },
-  store,
-  auth: keys === undefined ? openAccess() : apiKeys(keys),
-  limits: limitsFrom(config),
-  // What is made of a body takes several times its bytes.
-  maxBodyBytes: config.SELVAGE_MEMORY_MB * 1_048_576 / 4,
-  drain,
-});
+const app = createApp({ ...options, store, drain });
 
 if (config.SELVAGE_RETENTION !== null) keepFor(config.SELVAGE_RETENTION);
 
@@ -181,14 +137,14 @@ for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, 
 export default {
   fetch: app.fetch,
   onListen({ hostname, port }: { readonly hostname: string; readonly port: number }): void {
-    if (keys === undefined && !isLoopback(hostname)) {
+    if (!isShut && !isLoopback(hostname)) {
       stopStart(
         `Cannot start: found the address ${hostname}:${port}, which other machines can reach, and no ` +
           "authentication, wanted a loopback address such as 127.0.0.1, or SELVAGE_API_KEYS",
       );
     }
     isListening = true;
-    console.error(
+    say(
       `Listening on http://${hostname}:${port}/ (model ${config.SELVAGE_MODEL}, policy ${config.SELVAGE_POLICY})`,
     );
   },

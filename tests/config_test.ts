@@ -7,7 +7,8 @@ Deno.test("parseConfig() has a default for everything", () => {
   equal(config.SELVAGE_MODEL, "scripted");
   equal(config.SELVAGE_WINDOW, undefined);
   equal(config.SELVAGE_POLICY, "full");
-  equal(config.SELVAGE_KV, ".selvage/kv.sqlite3");
+  equal(config.SELVAGE_KV, undefined);
+  deepEqual([config.SELVAGE_LOG, config.SELVAGE_LOG_CONTENT, config.SELVAGE_CORS], ["info,text", "0", []]);
 });
 
 Deno.test("parseConfig() takes an empty variable as one that is not set", () => {
@@ -44,6 +45,10 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
     /DENO_SERVE_ADDRESS is "tcp:localhost:8000", wanted tcp:IP:PORT/,
   ],
   [{ DENO_SERVE_ADDRESS: "tcp:127.0.0.1:99999" }, /wanted tcp:IP:PORT/],
+  [{ SELVAGE_CORS: "*" }, /SELVAGE_CORS is "\*", wanted origins/],
+  [{ SELVAGE_CORS: "https://app.example/" }, /wanted origins of pages that may call/],
+  [{ SELVAGE_LOG: "loud" }, /SELVAGE_LOG is "loud", wanted off, or debug, info/],
+  [{ SELVAGE_LOG_CONTENT: "yes" }, /SELVAGE_LOG_CONTENT is "yes", wanted 1 or 0/],
   [{ SELVAGE_TURNS_PER_MINUTE: "0" }, /SELVAGE_TURNS_PER_MINUTE is "0", wanted a whole number, 1 or more/],
   [{ SELVAGE_CONCURRENT_TURNS: "501" }, /wanted a whole number, 1 to 500/],
   [{ SELVAGE_MAX_TOKENS: "lots" }, /SELVAGE_MAX_TOKENS is "lots"/],

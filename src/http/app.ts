@@ -4,16 +4,20 @@
  * @module
  */
 import { Hono } from "hono";
+import { SelvageError } from "../core/errors.ts";
 import type { Agent } from "../loop/agent.ts";
 import { budgetOf } from "../loop/measures.ts";
 import { systemClock } from "../loop/clock.ts";
 import { authenticate, openAccess } from "./auth.ts";
 import { Bodies } from "./bodies.ts";
+import { Drain } from "./drain.ts";
 import { type AppEnv, peerOf } from "./env.ts";
+import { allowOrigins, secureHeaders } from "./headers.ts";
 import { TurnHost } from "./host.ts";
+import { Notes } from "./notes.ts";
 import type { AppOptions } from "./options.ts";
-import { Quotas } from "./quotas.ts";
 import { problemOf, refuseWith } from "./problem.ts";
+import { reportFault, tellRequest } from "./requests.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
@@ -53,7 +57,14 @@ export function createApp(options: AppOptions): App {
   const auth = options.auth ?? openAccess();
   const app = new Hono<AppEnv>();
 
-  app.onError((error, c) => refuseWith(c, problemOf(error)));
+  const { store, clock = systemClock, maxBodyBytes = MAX_BODY_BYTES, log, cors = [], drain = new Drain() } =
+    options;
+  const notes = new Notes();
+
+  app.use(tellRequest({ notes, clock, ...(log === undefined ? {} : { log }) }));
+  app.use(secureHeaders());
+  if (cors.length > 0) app.use(allowOrigins(cors));
+  app.onError((error, c) => refuseWith(c, problemOf(error, (fault) => reportFault(c, { fault, log }))));
   app.notFound((c) =>
     refuseWith(c, { code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
   );
@@ -62,22 +73,30 @@ export function createApp(options: AppOptions): App {
 
   // What anybody may ask for stands here.
   app.get("/healthz", async (c) => {
-    await options.store.claim({ tenant: "" }, "health");
+    await store.claim({ tenant: "" }, "health");
     return c.json({ status: "ok" });
+  });
+  app.get("/readyz", async (c) => {
+    if (drain.signal.aborted) {
+      throw new SelvageError("shutting_down", "The service takes no new work: it is going down");
+    }
+    await store.claim({ tenant: "" }, "health");
+    return c.json({ status: "ready" });
   });
 
   // From here on nothing is served, not even found, for somebody who is nobody.
-  const { store, clock = systemClock, maxBodyBytes = MAX_BODY_BYTES } = options;
   const bodies = new Bodies(clock, maxBodyBytes);
-  const quotas = new Quotas(store, clock);
   app.use(async (c, next) => {
     const principal = await authenticate(auth, { request: c.req.raw, context: { peer: peerOf(c) } });
+    notes.of(principal).id = c.get("requestId");
     c.set("principal", principal);
     c.set("bodies", bodies);
     await next();
-    for (const [name, value] of Object.entries(quotas.headersOf(principal))) c.res.headers.set(name, value);
+    for (const [name, value] of Object.entries(notes.of(principal).headers ?? {})) {
+      c.res.headers.set(name, value);
+    }
   });
-  const host = new TurnHost(options, quotas);
+  const host = new TurnHost({ ...options, drain }, notes);
   app.route("/v1/turns", turnRoutes(options, host));
   app.route("/v1/sessions", sessionRoutes(options, host));
   app.route("/v1", transcriptRoutes());

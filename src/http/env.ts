@@ -15,6 +15,8 @@ export interface AppEnv {
   Variables: {
     /** Whoever it comes from; an object of this request alone. */
     principal: Principal;
+    /** Id of the request. */
+    requestId: string;
     /** Reads bodies. */
     bodies: Bodies;
     /** How the protocol of the route says that something went wrong; problem documents where it is not set. */

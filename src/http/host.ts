@@ -18,7 +18,9 @@ import { Drain } from "./drain.ts";
 import { claimKey, type IdempotencyKey } from "./idempotency.ts";
 import { type Limits, type LimitsOf, limitsOf, withLimits } from "./limits.ts";
 import type { AppOptions } from "./options.ts";
-import type { Quotas } from "./quotas.ts";
+import { type Log, tellTurn } from "./log.ts";
+import type { Notes } from "./notes.ts";
+import { Quotas } from "./quotas.ts";
 import { type FollowedTurn, type Following, TurnRegistry } from "./registry.ts";
 import { replay, type StoredTurnPlace } from "./replay.ts";
 import { before, untilLost } from "./streams.ts";
@@ -85,14 +87,20 @@ export class TurnHost {
   readonly #registry = new TurnRegistry();
   readonly #limits: LimitsOf | undefined;
   readonly #quotas: Quotas;
+  readonly #notes: Notes;
+  readonly #log: Log | undefined;
+  readonly #hasContent: boolean;
 
   /** Makes the host of an app. */
-  constructor(options: AppOptions, quotas: Quotas) {
+  constructor(options: AppOptions, notes: Notes) {
     this.#limits = options.limits;
-    this.#quotas = quotas;
+    this.#notes = notes;
+    this.#log = options.log;
+    this.#hasContent = options.logContent === true;
     this.#agents = options.agents;
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
+    this.#quotas = new Quotas({ store: this.#store, clock: this.#clock, notes });
     this.#drain = options.drain ?? new Drain();
     this.#newId = options.newId ?? ((kind) => randomId(kind === "turn" ? "t" : "s"));
     // None waits for a slow reader then.
@@ -105,6 +113,13 @@ export class TurnHost {
    * @throws What keeps a turn from starting; `shutting_down`, `unknown_agent`, `idempotency_key_reused`.
    */
   async start(request: StartRequest): Promise<StartedTurn> {
+    const started = await this.#start(request);
+    const { turn, session } = started;
+    Object.assign(this.#notes.of(request.owner), { turn, session });
+    return started;
+  }
+
+  async #start(request: StartRequest): Promise<StartedTurn> {
     const { owner, idempotency } = request;
     this.requireUp("start");
     const agent = this.#agent(request.agentName);
@@ -255,8 +270,10 @@ export class TurnHost {
         clock: this.#clock,
         newId: () => turn,
       });
+    const { id } = this.#notes.of(owner);
+    const tell = { input: asked.input, ...(id === undefined ? {} : { request: id }) };
     const add = (onEnd: () => Promise<void>) =>
-      this.#add({ turn, key, stop, onDisconnect, events, onEnd }, async (error) => {
+      this.#add({ turn, key, stop, onDisconnect, events, onEnd, tell }, async (error) => {
         if (error.code !== "turn_interrupted") return false;
         await this.#revive(key, String(error.fields["turn"]));
         return true;
@@ -386,13 +403,14 @@ export class TurnHost {
 
   /** Adds a turn to those that run here; `isMended` may do something about what kept it from starting. */
   async #add(
-    { turn, key, stop, onDisconnect, events, onEnd: onTurnEnd = () => Promise.resolve() }: {
+    { turn, key, stop, onDisconnect, events, onEnd: onTurnEnd = () => Promise.resolve(), tell = {} }: {
       readonly turn: string;
       readonly key: SessionKey;
       readonly stop: AbortController;
       readonly onDisconnect: OnDisconnect;
       readonly events: () => AsyncGenerator<TurnEvent, void>;
       readonly onEnd?: () => Promise<void>;
+      readonly tell?: { readonly request?: string; readonly input?: unknown };
     },
     isMended: (error: SelvageError) => Promise<boolean> = () => Promise.resolve(false),
   ): Promise<FollowedTurn> {
@@ -403,7 +421,12 @@ export class TurnHost {
         void onTurnEnd().catch((error) => console.error("Cannot count a turn out:", error)).finally(exit);
       };
       try {
-        const told = untilLost(events(), async () => await this.#store.events(key, turn, AFTER_ALL) !== null);
+        const played = untilLost(
+          events(),
+          async () => await this.#store.events(key, turn, AFTER_ALL) !== null,
+        );
+        const options = { clock: this.#clock, key, hasContent: this.#hasContent, ...tell };
+        const told = this.#log === undefined ? played : tellTurn(played, { log: this.#log, ...options });
         return await this.#registry.add({ id: turn, key, events: told, stop, onDisconnect, onEnd });
       } catch (error) {
         if (!(error instanceof SelvageError) || !await isMended(error)) throw error;

@@ -15,6 +15,7 @@ export {
 } from "./auth.ts";
 export { Drain } from "./drain.ts";
 export { jwt, type JwtOptions } from "./jwt.ts";
+export { lineLog, type LineLogOptions, type Log, type LogEntry, type LogLevel } from "./log.ts";
 export type { Limits, LimitsOf } from "./limits.ts";
 export type { AppOptions } from "./options.ts";
 export { trustedHeader, type TrustedHeaderOptions } from "./trusted_header.ts";

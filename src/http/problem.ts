@@ -169,8 +169,8 @@ export function refuseMethod(allow: string): (c: Context) => Response {
   };
 }
 
-/** The problem of an error: our own sentences pass, anything else is `internal` and only logged. */
-export function problemOf(error: unknown): Problem {
+/** The problem of an error: our own sentences pass, anything else is `internal` and only reported. */
+export function problemOf(error: unknown, report: (fault: unknown) => void = console.error): Problem {
   if (error instanceof SelvageError) {
     const { headers } = error.fields;
     return {
@@ -181,7 +181,7 @@ export function problemOf(error: unknown): Problem {
     };
   }
   // A client that went away before there was an answer is no fault of the service.
-  if (!(error instanceof DOMException && error.name === "AbortError")) console.error(error);
+  if (!(error instanceof DOMException && error.name === "AbortError")) report(error);
   return { code: "internal", detail: "The service failed; the error is in its log" };
 }
 

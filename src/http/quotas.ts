@@ -7,6 +7,7 @@
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Owner, SessionKey, Store } from "../ports.ts";
 import type { Limits } from "./limits.ts";
+import { Notes } from "./notes.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -40,21 +41,24 @@ interface Running {
   readonly by: string;
 }
 
+/** What {@link Quotas} needs. */
+export interface QuotasOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly notes?: Notes;
+}
+
 /** The turns that callers may have. */
 export class Quotas {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #headers = new WeakMap<Owner, Readonly<Record<string, string>>>();
+  readonly #notes: Notes;
 
-  /** Counts in a store. */
-  constructor(store: Store, clock: Clock) {
+  /** Counts in a store. What responses are to tell of it goes into the notes. */
+  constructor({ store, clock, notes = new Notes() }: QuotasOptions) {
     this.#store = store;
     this.#clock = clock;
-  }
-
-  /** What the response to a request tells of the caller's quota; `owner` is the request's own principal. */
-  headersOf(owner: Owner): Readonly<Record<string, string>> {
-    return this.#headers.get(owner) ?? {};
+    this.#notes = notes;
   }
 
   /**
@@ -100,7 +104,7 @@ export class Quotas {
       "ratelimit-policy": `"turns";q=${limit};w=60`,
       ratelimit: `"turns";r=${Math.floor(left + 1e-9)};t=${fullAfter}`,
     };
-    this.#headers.set(owner, headers);
+    this.#notes.of(owner).headers = headers;
     if (isTaken) return;
     const seconds = Math.max(1, Math.ceil((1 - left) * 60 / limit));
     throw new SelvageError(

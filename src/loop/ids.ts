@@ -1,10 +1,10 @@
 /**
- * Ids of turns and sessions.
+ * Ids of turns, sessions and requests.
  *
  * @module
  */
 
 /** Makes an id that nobody has: a letter for what it names, then 20 hex digits. */
-export function randomId(letter: "t" | "s"): string {
+export function randomId(letter: "t" | "s" | "r"): string {
   return `${letter}_${crypto.randomUUID().replaceAll("-", "").slice(0, 20)}`;
 }

@@ -156,6 +156,54 @@ Deno.test("a server with a key that `deno task key` made listens for others, and
   ok(!server.log.join("\n").includes(key));
 });
 
+Deno.test("a server with SELVAGE_LOG=info,json writes one JSON object a line, and no key and no text", async () => {
+  const key = "a-long-random-key-of-acme";
+  await using server = await startServer({
+    SELVAGE_KV: ":memory:",
+    SELVAGE_LOG: "info,json",
+    SELVAGE_API_KEYS: `acme=${key}`,
+    SELVAGE_CORS: "https://app.example",
+  });
+  const response = await fetch(`${server.url}/v1/turns`, {
+    method: "POST",
+    body: JSON.stringify({ input: "list units" }),
+    headers: { "x-api-key": key, "x-request-id": "req-1", origin: "https://app.example" },
+  });
+  equal(response.headers.get("access-control-allow-origin"), "https://app.example");
+  await response.text();
+  server.kill("SIGTERM");
+  await server.status;
+  // Deno itself warns in its own words before the server starts.
+  const entries = server.log.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+  const first = server.log.findIndex((line) => line.startsWith("{"));
+  equal(server.log.length - first, entries.length, server.log.join("\n"));
+  const events = entries.filter(({ request }) => request === "req-1").map(({ event }) => event);
+  deepEqual(events.toSorted(), ["request", "turn.finished", "turn.started"]);
+  for (const secret of [key, "list units"]) ok(!server.log.join("\n").includes(secret), secret);
+});
+
+Deno.test("a server takes its options from the module of SELVAGE_CONFIG", async () => {
+  await using folder = await tempKv();
+  const module = folder.path.replace("kv.sqlite3", "options.ts");
+  await Deno.writeTextFile(
+    module,
+    `export default { auth: () => ({ tenant: "acme" }), limits: { turnsPerMinute: 1 } };`,
+  );
+  const env = { SELVAGE_KV: ":memory:", SELVAGE_CONFIG: module };
+  await using server = await startServer(env, { args: ["--host", "0.0.0.0", "--port", "0"] });
+  const url = server.url.replace("0.0.0.0", "127.0.0.1");
+  const first = await post(url, { input: "list units", stream: false });
+  deepEqual([first.status, first.headers.get("ratelimit")], [200, '"turns";r=0;t=60']);
+  await first.text();
+  const second = await post(url, { input: "list units", stream: false });
+  equal(second.status, 429);
+  await second.text();
+  await Deno.writeTextFile(module, `export default { limit: 1 };`);
+  const { text } = await startRefused(env);
+  match(text, /SELVAGE_CONFIG is .*: found the unknown option limit, wanted a module/);
+  match((await startRefused({ ...env, SELVAGE_CONFIG: `${module}x` })).text, /SELVAGE_CONFIG is/);
+});
+
 const REFUSED: readonly (readonly [string, Record<string, string>, RegExp])[] = [
   ["a bad number", { SELVAGE_WINDOW: "lots" }, /SELVAGE_WINDOW is "lots", wanted a whole number/],
   [

@@ -103,7 +103,7 @@ async function race(stores: readonly Store[], limits: Limits) {
   const clock = new ManualClock();
   const round = rounds++;
   const all = stores.flatMap((store, process) => {
-    const quotas = new Quotas(store, clock);
+    const quotas = new Quotas({ store, clock });
     return Array.from(
       { length: 8 },
       (_, n) =>
@@ -168,7 +168,7 @@ Deno.test("a turn of a process that died holds no place", async () => {
   const store = memoryStore({ clock });
   const limits = { concurrentTurns: 1 };
   const enter = (name: string) =>
-    new Quotas(store, clock).enter({ tenant: "acme" }, { turn: name, session: name, limits });
+    new Quotas({ store, clock }).enter({ tenant: "acme" }, { turn: name, session: name, limits });
   await enter("a");
   await rejects(enter("b"), { code: "too_many_turns" }, "it may be about to begin");
   await store.acquire({ tenant: "acme", session: "a" }, {

@@ -7,7 +7,7 @@ export interface Route {
 }
 
 /** What anybody may ask for without showing who they are; everything else is shut. */
-export const PUBLIC: readonly string[] = ["GET /healthz"];
+export const PUBLIC: readonly string[] = ["GET /healthz", "GET /readyz"];
 
 /** Every route, once. What is mounted for all paths is no route. */
 export function routesOf(app: App): readonly Route[] {

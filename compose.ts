@@ -1,0 +1,140 @@
+/**
+ * From settings to the options of `createApp()`: models, the agent, limits, and the module of `SELVAGE_CONFIG` over
+ * them. Neither the environment nor `Deno` is known here.
+ *
+ * @module
+ */
+import { type Config, providerOf } from "./config.ts";
+import { SelvageError } from "./src/core/errors.ts";
+import { apiKeys, type AppOptions, type Limits, lineLog, type LogLevel, openAccess } from "./src/http/mod.ts";
+import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
+import type { Model } from "./src/ports.ts";
+import { workspaceTools } from "./src/tools/workspace.ts";
+
+/** Names of what a module of options may have. */
+const OPTIONS: readonly (keyof AppOptions)[] = [
+  "agents",
+  "store",
+  "auth",
+  "limits",
+  "maxBodyBytes",
+  "cors",
+  "log",
+  "logContent",
+  "clock",
+  "newId",
+];
+
+/** Makes a model out of its name; several, with commas, are one with fallbacks. */
+function makeModel(
+  names: string,
+  config: Config,
+  limits: { readonly window?: number; readonly maxOutput?: number },
+): Model {
+  const models = names.split(",").map((name): Model => {
+    const provider = providerOf(name);
+    if (provider === null) return scripted({ script: clerk, ...limits });
+    const apiKey = config[`${provider}_API_KEY`];
+    const baseURL = config[`${provider}_BASE_URL`];
+    const options = {
+      model: name.slice(name.indexOf(":") + 1),
+      ...limits,
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(baseURL === undefined ? {} : { baseURL }),
+    };
+    if (provider === "ANTHROPIC") return anthropic(options);
+    return name.startsWith("responses:") ? openaiResponses(options) : openaiChat(options);
+  });
+  const [first, ...others] = models;
+  return first !== undefined && others.length === 0 ? first : fallback(models);
+}
+
+/** Who writes prose beside the ledger: nobody, the model itself, or one of its own. */
+function makeSummarizer(config: Config, model: Model): { readonly summarizer?: Model } {
+  const { SELVAGE_SUMMARIZER: name } = config;
+  if (name === "off") return {};
+  return { summarizer: name === "same" ? model : makeModel(name, config, {}) };
+}
+
+/** The limits of each tenant. */
+function limitsFrom(config: Config): Limits {
+  const {
+    SELVAGE_TURNS_PER_MINUTE: turnsPerMinute,
+    SELVAGE_CONCURRENT_TURNS: concurrentTurns,
+    SELVAGE_MAX_TOKENS: tokens,
+    SELVAGE_MAX_SECONDS: seconds,
+  } = config;
+  const limits = { turnsPerMinute, concurrentTurns, tokens, seconds };
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
+
+/** The agent of the environment. */
+function makeAgent(config: Config): AppOptions["agents"][string] {
+  const { SELVAGE_MODEL, SELVAGE_WINDOW: window, SELVAGE_MAX_OUTPUT: maxOutput } = config;
+  const model = makeModel(SELVAGE_MODEL, config, {
+    ...(window === undefined ? {} : { window }),
+    ...(maxOutput === undefined ? {} : { maxOutput }),
+  });
+  return {
+    model,
+    system: config.SELVAGE_SYSTEM ??
+      "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
+    tools: workspaceTools(),
+    maxSteps: config.SELVAGE_MAX_STEPS,
+    ...makeSummarizer(config, model),
+    compaction: {
+      policy: config.SELVAGE_POLICY,
+      compactAt: config.SELVAGE_COMPACT_AT,
+      stopAt: config.SELVAGE_STOP_AT,
+      compactTo: config.SELVAGE_COMPACT_TO,
+    },
+  };
+}
+
+/**
+ * The options that settings stand for, all but the store.
+ *
+ * @param config The settings.
+ */
+export function optionsFrom(config: Config): Omit<AppOptions, "store"> {
+  const { SELVAGE_API_KEYS: keys, SELVAGE_CORS: cors, SELVAGE_LOG: log } = config;
+  const [level, format] = log.split(",") as [LogLevel | "off", "text" | "json" | undefined];
+  return {
+    agents: { default: makeAgent(config) },
+    auth: keys === undefined ? openAccess({ origins: cors }) : apiKeys(keys),
+    limits: limitsFrom(config),
+    // What is made of a body takes several times its bytes.
+    maxBodyBytes: config.SELVAGE_MEMORY_MB * 1_048_576 / 4,
+    cors,
+    log: level === "off" ? () => {} : lineLog({ level, ...(format === undefined ? {} : { format }) }),
+    logContent: config.SELVAGE_LOG_CONTENT === "1",
+  };
+}
+
+/**
+ * The options that a module exports as its default; they take the place of those of the environment.
+ *
+ * @param path Where the module is, from this file on.
+ * @throws SelvageError `bad_config` where it cannot be loaded, or exports something else.
+ */
+export async function loadOptions(path: string): Promise<Partial<AppOptions>> {
+  const fail = (found: string, cause?: unknown): never => {
+    throw new SelvageError(
+      "bad_config",
+      `Cannot start: SELVAGE_CONFIG is ${
+        JSON.stringify(path)
+      }: found ${found}, wanted a module whose default ` +
+        `export is an object of ${OPTIONS.join(", ")}`,
+      { cause },
+    );
+  };
+  const url = new URL(path, import.meta.url).href;
+  const module = await import(url).catch((error) =>
+    fail(error instanceof Error ? error.message : String(error))
+  );
+  const found: unknown = module.default;
+  if (typeof found !== "object" || found === null) return fail(`a default export that is ${typeof found}`);
+  const unknown = Object.keys(found).find((name) => !(OPTIONS as readonly string[]).includes(name));
+  if (unknown !== undefined) return fail(`the unknown option ${unknown}`);
+  return found;
+}

@@ -1,0 +1,57 @@
+/**
+ * Each request has an id, and is told of when it was answered.
+ *
+ * @module
+ */
+import type { Context, MiddlewareHandler } from "hono";
+import { randomId } from "../loop/ids.ts";
+import type { Clock } from "../ports.ts";
+import type { AppEnv } from "./env.ts";
+import type { Log } from "./log.ts";
+import type { Notes } from "./notes.ts";
+
+/** Ids that callers may give. */
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/**
+ * Gives a request its id, the one that it came with or a new one, and the response the same. A stream is told of when
+ * it begins: its turn has an entry of its own for the end.
+ */
+export function tellRequest(
+  { notes, clock, log = () => {} }: { readonly notes: Notes; readonly clock: Clock; readonly log?: Log },
+): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const begun = clock.now();
+    const given = c.req.header("x-request-id") ?? "";
+    const id = REQUEST_ID.test(given) ? given : randomId("r");
+    c.set("requestId", id);
+    await next();
+    c.res.headers.set("x-request-id", id);
+    const { status } = c.res;
+    const principal = c.get("principal");
+    const { turn, session } = principal === undefined ? {} : notes.of(principal);
+    log({
+      level: status >= 500 ? "error" : "info",
+      event: "request",
+      request: id,
+      method: c.req.method.slice(0, 40),
+      path: c.req.path.slice(0, 500),
+      status,
+      ms: clock.now() - begun,
+      tenant: principal?.tenant,
+      user: principal?.user,
+      session,
+      turn,
+    });
+  };
+}
+
+/** Tells of a fault of the service, of which the client hears nothing but that there was one. */
+export function reportFault(
+  c: Context<AppEnv>,
+  { fault, log }: { readonly fault: unknown; readonly log: Log | undefined },
+): void {
+  if (log === undefined) return console.error(fault);
+  const stack = fault instanceof Error ? fault.stack ?? fault.message : String(fault);
+  log({ level: "error", event: "fault", request: c.get("requestId"), stack });
+}

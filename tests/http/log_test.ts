@@ -1,0 +1,133 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { createApp, Drain, lineLog, type LogEntry } from "../../src/http/mod.ts";
+import type { AppOptions } from "../../src/http/options.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { ManualClock } from "../support/clock.ts";
+import { calls, replies, tool } from "../support/turns.ts";
+
+const SECRETS = ["walrus", "the-key-of-acme", "lighthouse", "cormorant"];
+
+function makeApp(options: Partial<AppOptions> = {}) {
+  const entries: LogEntry[] = [];
+  const script = replies(calls("look", { at: "lighthouse" }), { text: "I saw a walrus." });
+  const app = createApp({
+    agents: { default: { model: scripted({ script }), tools: [tool("look", () => "A cormorant.")] } },
+    store: memoryStore(),
+    clock: new ManualClock(0),
+    auth: ({ headers }) =>
+      headers.get("x-api-key") === "the-key-of-acme" ? { tenant: "acme", user: "ann" } : null,
+    log: (entry) => void entries.push(entry),
+    newId: (kind) => `${kind}-1`,
+    ...options,
+  });
+  const run = async () => {
+    const response = await app.request("/v1/turns?key=the-key-of-acme", {
+      method: "POST",
+      body: JSON.stringify({ input: "Where is the walrus?" }),
+      headers: { "x-api-key": "the-key-of-acme", "x-request-id": "req-1" },
+    });
+    await response.text();
+  };
+  return { app, entries, run };
+}
+
+Deno.test("the log tells of a request and its turn, with ids, and of nothing that was said", async () => {
+  const { entries, run } = makeApp();
+  await run();
+  deepEqual(entries.map(({ event }) => event), ["turn.started", "request", "tool.result", "turn.finished"]);
+  const who = { tenant: "acme", user: "ann", session: "session-1", turn: "turn-1" };
+  deepEqual(entries[1], {
+    level: "info",
+    event: "request",
+    request: "req-1",
+    method: "POST",
+    path: "/v1/turns",
+    status: 200,
+    ms: 0,
+    ...who,
+  });
+  for (const entry of entries) {
+    const { request, tenant, user, session, turn } = entry;
+    deepEqual({ request, tenant, user, session, turn }, { request: "req-1", ...who });
+  }
+  const last = entries.at(-1);
+  deepEqual([last?.["reason"], last?.["steps"]], ["stop", 2]);
+  for (const secret of SECRETS) ok(!JSON.stringify(entries).includes(secret), secret);
+});
+
+Deno.test("the log tells what was said only where that is asked for, and keys never", async () => {
+  const { entries, run } = makeApp({ logContent: true });
+  await run();
+  const text = JSON.stringify(entries);
+  for (const said of ["Where is the walrus?", "I saw a walrus.", "lighthouse", "cormorant"]) {
+    ok(text.includes(said), said);
+  }
+  ok(!text.includes("the-key-of-acme"));
+});
+
+Deno.test("the log tells of refusals, and of faults with what the client does not hear", async () => {
+  const store = memoryStore();
+  const { app, entries } = makeApp({
+    store: {
+      ...store,
+      claim: (o, n, c) => store.claim(o, n, c),
+      list: () => Promise.reject(new Error("disk of oak")),
+    },
+  });
+  equal((await app.request("/v1/sessions")).status, 401);
+  const response = await app.request("/v1/sessions", { headers: { "x-api-key": "the-key-of-acme" } });
+  equal(response.status, 500);
+  ok(!(await response.text()).includes("oak"));
+  deepEqual(entries.map(({ event, level, status }) => [event, level, status]), [
+    ["request", "info", 401],
+    ["fault", "error", undefined],
+    ["request", "error", 500],
+  ]);
+  match(String(entries[1]?.["stack"]), /disk of oak/);
+  equal(entries[1]?.["request"], response.headers.get("x-request-id"));
+});
+
+Deno.test("lineLog() writes lines of JSON or text, from its level on", () => {
+  const lines: string[] = [];
+  const options = { write: (line: string) => void lines.push(line), now: () => 0 };
+  const json = lineLog(options);
+  json({ level: "debug", event: "none" });
+  json({ level: "warn", event: "turn.error", code: "x", user: undefined });
+  const text = lineLog({ ...options, level: "debug", format: "text" });
+  text({
+    level: "debug",
+    event: "request",
+    path: "/a\n2026 error forged=1",
+    status: 404,
+    usage: { n: 1 },
+    to: "",
+  });
+  deepEqual(lines, [
+    '{"at":"1970-01-01T00:00:00.000Z","level":"warn","event":"turn.error","code":"x"}',
+    '1970-01-01T00:00:00.000Z debug request path="/a\\n2026 error forged=1" status=404 usage="{\\"n\\":1}" to=""',
+  ]);
+});
+
+Deno.test("/readyz is 200 while the store answers and the service takes work", async () => {
+  const drain = new Drain();
+  const store = memoryStore();
+  let isDown = false;
+  const { app } = makeApp({
+    drain,
+    store: {
+      ...store,
+      claim: (owner, name, claim) =>
+        isDown ? Promise.reject(new Error("gone")) : store.claim(owner, name, claim),
+    },
+  });
+  const ready = await app.request("/readyz");
+  deepEqual([ready.status, await ready.json()], [200, { status: "ready" }]);
+  isDown = true;
+  equal((await app.request("/readyz")).status, 500);
+  isDown = false;
+  await drain.start();
+  const going = await app.request("/readyz");
+  deepEqual([going.status, going.headers.get("retry-after")], [503, "1"]);
+  equal((await app.request("/healthz")).status, 200, "it is alive while it goes down");
+});
