@@ -9,6 +9,7 @@ import { type Rejection, verify } from "../core/verify.ts";
 import { cutView } from "../core/view.ts";
 import type { Tool } from "../ports.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
+import { retainedResults, wholeAtoms } from "./pins.ts";
 import { type Budget, keepBudget, lookbackWithin } from "./budget.ts";
 import type { Context, StoredView } from "./context.ts";
 import { fitLedger, type LedgerLine, ledgerLines, pairsIn, recordsPair } from "./ledger.ts";
@@ -48,6 +49,8 @@ export type PlannedCompaction = CutFacts & {
   /** Tokens for ledger and prose together, as our own counter counts. */
   readonly reserve: number;
   readonly policy: CutPolicy;
+  /** Entries that stay verbatim, whole atoms: what was pinned then, and what tools want retained. */
+  readonly pinned: readonly number[];
   /** Entries of the log when it was planned. */
   readonly length: number;
 };
@@ -63,6 +66,9 @@ export type Compaction =
 
 /** Share of the reserve that prose may take: the ledger is what can be relied on. */
 const PROSE_SHARE = 0.5;
+
+/** Share of what a compaction aims at that retained results may take. */
+const RETAINED_SHARE = 0.25;
 
 /** What {@link planCompaction} needs beside the context. */
 export interface CompactOptions {
@@ -86,14 +92,23 @@ export async function planCompaction(
   context: Context,
   options: CompactOptions,
 ): Promise<NoCut | PlannedCompaction> {
-  const { meter, budget, pinned } = options;
+  const { meter, budget } = options;
   await meter.learn(context);
   const before = await context.transcript();
   const from = context.head;
   // The transcript counts tokens, the thresholds are the provider's: one factor lies between them.
   const counted = (tokens: number): number => Math.floor(tokens / meter.factor);
+  const tokensOf = (seqs: readonly number[]): number =>
+    context.positionsOf(seqs).reduce((total, at) => total + before.tokensBetween(at, at + 1), 0);
+  const asked = wholeAtoms(context.entries, options.pinned);
+  const room = Math.min(budget.compactTo * RETAINED_SHARE, budget.maxInput - tokensOf(asked) * meter.factor);
+  const retained = retainedResults(context.entries, options.tools, {
+    room: counted(room),
+    sizeOf: (seqs) => context.positionsOf(seqs).length === seqs.length ? tokensOf(seqs) : null,
+  });
+  const pinned = wholeAtoms(context.entries, [...asked, ...retained]);
   const positions = context.positionsOf(pinned);
-  const pins = positions.reduce((total, at) => total + before.tokensBetween(at, at + 1), 0);
+  const pins = tokensOf(pinned);
   const keep = keepBudget(budget, Math.ceil(pins * meter.factor), { force: options.force });
   if (keep === null) {
     return { kind: "deferred", reason: "pinned_too_big", nearest: { before: null, after: null } };
@@ -143,9 +158,10 @@ export async function planCompaction(
     lines,
     reserve,
     policy,
+    pinned,
     length: context.entries.length,
   };
-  const violations = await verifyView(context, { planned, view, pinned });
+  const violations = await verifyView(context, { planned, view });
   return violations.length > 0 ? { kind: "rejected", violations } : planned;
 }
 
@@ -154,16 +170,12 @@ export async function planCompaction(
  *
  * @param context The context; changed only when the outcome is `applied`.
  * @param planned What was planned on it; it may have grown since.
- * @param options The meter, what is pinned, and prose that a model has written beside the ledger.
+ * @param options The meter, and prose that a model has written beside the ledger.
  */
 export async function applyCompaction(
   context: Context,
   planned: PlannedCompaction,
-  { meter, pinned, prose }: {
-    readonly meter: ContextMeter;
-    readonly pinned: readonly number[];
-    readonly prose?: string;
-  },
+  { meter, prose }: { readonly meter: ContextMeter; readonly prose?: string },
 ): Promise<Extract<Compaction, { kind: "applied" | "rejected" }>> {
   const { lines, reserve, method, cut, distance, pairs } = planned;
   const view = prose === undefined
@@ -175,7 +187,7 @@ export async function applyCompaction(
   }
   // What was planned was verified then; what has come since is verified now.
   const isSame = prose === undefined && context.entries.length === planned.length;
-  const violations = isSame ? [] : await verifyView(context, { planned, view, pinned, isLater: true });
+  const violations = isSame ? [] : await verifyView(context, { planned, view, isLater: true });
   if (violations.length > 0) return { kind: "rejected", violations };
   const tokensBefore = await meter.estimate(context);
   await context.apply(view);
@@ -214,10 +226,9 @@ export function maxProse(reserve: number): number {
 /** Verifies a view that would be put in force; `isLater` where the log has grown since the cut was selected. */
 async function verifyView(
   context: Context,
-  { planned: { base, cut, lines, policy }, view, pinned, isLater = false }: {
+  { planned: { base, cut, lines, policy, pinned }, view, isLater = false }: {
     readonly planned: PlannedCompaction;
     readonly view: StoredView;
-    readonly pinned: readonly number[];
     readonly isLater?: boolean;
   },
 ): Promise<readonly Rejection[]> {

@@ -247,11 +247,7 @@ export class Compactor {
   ): AsyncGenerator<TurnEventBody, boolean> {
     const { context, meter, journal } = this.#options;
     const prose = writing?.kind === "prose" ? { prose: writing.prose } : {};
-    const outcome = await applyCompaction(context, planned, {
-      meter,
-      pinned: this.#options.pinned(),
-      ...prose,
-    });
+    const outcome = await applyCompaction(context, planned, { meter, ...prose });
     if (outcome.kind === "rejected") {
       yield this.#rejected(outcome);
       return false;

@@ -40,6 +40,11 @@ export interface ToolDefinition<Input> {
   /** `none`: a call that a crash cut off is run again, rather than closed as aborted. Default `some`. */
   readonly sideEffect?: "none" | "some";
   /**
+   * What stays verbatim through compactions: the tool's newest result that is no error, whatever its arguments
+   * (`latest`: a plan, a state), or all that have room, the newest first (`always`). Default `normal`: none.
+   */
+  readonly retain?: "latest" | "always" | "normal";
+  /**
    * Does the work: what it returns is the output, which is text, a list of text and file parts, or any other JSON. What
    * it throws becomes an error result that the model sees. Left out: the client runs the tool, and the turn pauses for
    * its answer.
@@ -88,6 +93,7 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
     verbatimArgs: definition.verbatimArgs ?? [],
     ...(definition.timeoutMs === undefined ? {} : { timeoutMs: definition.timeoutMs }),
     ...(definition.sideEffect === undefined ? {} : { sideEffect: definition.sideEffect }),
+    ...(definition.retain === undefined ? {} : { retain: definition.retain }),
     parse(value: unknown): ToolInput {
       const parsed = input.safeParse(value);
       if (parsed.success) return { ok: true, value: parsed.data };

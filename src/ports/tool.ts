@@ -39,6 +39,11 @@ export interface Tool extends ToolSchema {
   readonly timeoutMs?: number;
   /** `none`: a call that a crash cut off is run again, rather than closed as aborted. Default `some`. */
   readonly sideEffect?: "none" | "some";
+  /**
+   * What stays verbatim through compactions: the newest result that is no error (`latest`), or all that have room,
+   * the newest first (`always`). Their room is a quarter of what a compaction aims at. Default `normal`: none.
+   */
+  readonly retain?: "latest" | "always" | "normal";
   /** What a summary says of a result, in a line. Default: both ends, sizes, exit codes and counts. */
   readonly digest?: (text: string) => string;
   /** Checks the arguments of a call. */
