@@ -1,12 +1,14 @@
 /** `deno task bench NAME`: runs one benchmark by name. */
 const BENCHES: Readonly<Record<string, () => Promise<{ run(): Promise<void> }>>> = {
   core: () => import("./core.ts"),
+  facts: () => import("./facts.ts"),
   live: () => import("./live.ts"),
   loop: () => import("./loop.ts"),
   selection: () => import("./selection.ts"),
   stall: () => import("./stall.ts"),
   store: () => import("./store.ts"),
   tokens: () => import("./tokens.ts"),
+  validity: () => import("./validity.ts"),
 };
 
 const [name = ""] = Deno.args;
