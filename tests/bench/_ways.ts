@@ -34,7 +34,8 @@ export function tokensOf(messages: readonly Json[], measure: Measure): number {
   return readTranscript(known, { format: "openai-chat", measure }).transcript.tokens;
 }
 
-function own(measure: Measure): Way {
+/** Our own way. */
+export function ownWay(measure: Measure): Way {
   return {
     name: OWN,
     run(messages, budget) {
@@ -54,6 +55,9 @@ function lastTokens(measure: Measure): Way {
       const reserve = summaryReserve(budget);
       const sizes = messages.map((message) => textsOf(message).reduce((sum, text) => sum + measure(text), 4));
       const system = messages.filter(({ role }) => role === "system");
+      if (tokensOf(messages, measure) <= budget) {
+        return Promise.resolve({ messages, isDeferred: false, error: null });
+      }
       let [from, kept] = [messages.length, 0];
       while (from > system.length && kept + (sizes[from - 1] ?? 0) <= budget - reserve) {
         kept += sizes[--from] ?? 0;
@@ -67,7 +71,7 @@ function lastTokens(measure: Measure): Way {
         lines.unshift(head);
       }
       const summary = { role: "user", content: `Summary so far:\n${lines.join("\n")}` };
-      const out = from <= system.length ? messages : [...system, summary, ...messages.slice(from)];
+      const out = [...system, summary, ...messages.slice(from)];
       return Promise.resolve({ messages: out, isDeferred: false, error: null });
     },
   };
@@ -82,7 +86,7 @@ export function waysOf(measure: Measure, peers: Peers): readonly Way[] {
       return { messages: answer.messages ?? messages, isDeferred: false, error: answer.error };
     },
   }));
-  return [own(measure), ...others, lastTokens(measure)];
+  return [ownWay(measure), ...others, lastTokens(measure)];
 }
 
 /**

@@ -5,9 +5,8 @@
  */
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { faultsInBoth, type Json } from "../support/dialects.ts";
-import { scenario } from "../support/scenario.ts";
+import { messagesOf, scenario } from "../support/scenario.ts";
 import { hasCorpus, readCorpus, remember } from "./_corpus.ts";
-import type { Play } from "./_engine.ts";
 import { reader } from "./_facts.ts";
 import { startPeers } from "./_peers.ts";
 import { FIRST_POINT, SHARES } from "./_points.ts";
@@ -28,29 +27,6 @@ class Tally {
   changedAgain = 0;
   readonly distances: number[] = [];
   readonly facts = new FactTally();
-}
-
-/** A session as the messages that it was made of. */
-function messagesOf({ system, turns }: Play): readonly Json[] {
-  let id = 0;
-  return [
-    { role: "system", content: system },
-    ...turns.flatMap(({ input, steps }) => [
-      { role: "user", content: input },
-      ...steps.flatMap(({ text = "", calls }) => {
-        const made = calls.map(({ name, input, result }) => ({ id: `call_${id++}`, name, input, result }));
-        const tool_calls = made.map(({ id, name, input }) => ({
-          id,
-          type: "function",
-          function: { name, arguments: JSON.stringify(input) },
-        }));
-        return [
-          { role: "assistant", content: text || null, ...(made.length > 0 ? { tool_calls } : {}) },
-          ...made.map(({ id, result }) => ({ role: "tool", tool_call_id: id, content: result })),
-        ];
-      }),
-    ]),
-  ];
 }
 
 /** Results that come before anything else is sent. */

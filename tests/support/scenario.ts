@@ -3,6 +3,7 @@
  * fetched pages, now one at a time, now side by side.
  */
 import { makePlay, type Play, type PlayedStep } from "../bench/_engine.ts";
+import type { Json } from "./dialects.ts";
 import { prose } from "./turns.ts";
 
 type PlayedCall = PlayedStep["calls"][number];
@@ -58,4 +59,27 @@ export function scenario(calls = 184): Play {
       { input: "What is left to do?", steps: [{ text: "Nothing.", calls: [] }] },
     ],
   });
+}
+
+/** A session as messages of Chat Completions. */
+export function messagesOf({ system, turns }: Play): readonly Json[] {
+  let id = 0;
+  return [
+    { role: "system", content: system },
+    ...turns.flatMap(({ input, steps }) => [
+      { role: "user", content: input },
+      ...steps.flatMap(({ text = "", calls }) => {
+        const made = calls.map(({ name, input, result }) => ({ id: `call_${id++}`, name, input, result }));
+        const tool_calls = made.map(({ id, name, input }) => ({
+          id,
+          type: "function",
+          function: { name, arguments: JSON.stringify(input) },
+        }));
+        return [
+          { role: "assistant", content: text || null, ...(made.length > 0 ? { tool_calls } : {}) },
+          ...made.map(({ id, result }) => ({ role: "tool", tool_call_id: id, content: result })),
+        ];
+      }),
+    ]),
+  ];
 }

@@ -125,7 +125,7 @@ async function summarise({ messages, budget, reserve }: Question): Promise<reado
     model: {
       invoke: (prompt: string) => Promise.resolve(new AIMessage(fakeSummary(prompt, reserve))),
     } as any,
-    trigger: { tokens: 1 },
+    trigger: { tokens: budget },
     keep: { tokens: budget - reserve },
     // deno-lint-ignore no-explicit-any -- its own message type is not exported
     tokenCounter: countLangChain as any,
