@@ -5,23 +5,24 @@
  *
  * @module
  */
-import type { AssistantEntry, Entry, ToolSchema } from "../ports.ts";
+import type { AssistantEntry, Entry, Model, ToolSchema } from "../ports.ts";
 import { shortHash } from "./digest.ts";
 
 /**
  * Names what comes before the messages of a request: another name means another prefix.
  *
- * @param request System text, tools and model.
+ * @param request System text and tools, and the model: one id may be served in several dialects, and signatures of
+ *   one are none in another.
  */
 export function prefixName(
-  { system, tools, model }: {
+  { system, tools, model: { id, dialect } }: {
     readonly system: string;
     readonly tools: readonly ToolSchema[];
-    readonly model: string;
+    readonly model: Pick<Model, "id" | "dialect">;
   },
 ): string {
   const schemas = tools.map(({ name, description, inputSchema }) => [name, description, inputSchema]);
-  const text = JSON.stringify([system, schemas, model]);
+  const text = JSON.stringify([system, schemas, `${dialect} ${id}`]);
   // Two of 32 bits, the second over the text and the first: a clash would keep reasoning that is refused.
   const hash = shortHash(text);
   return hash + shortHash(hash + text);

@@ -38,7 +38,7 @@ export class Asking {
     this.#asked = asked;
     this.#context = context;
     this.#budget = budget;
-    this.#prefix = prefixName({ system: agent.system ?? "", tools: schemasOf(agent), model: agent.model.id });
+    this.#prefix = prefixName({ system: agent.system ?? "", tools: schemasOf(agent), model: agent.model });
   }
 
   /** The thresholds in force: a provider may have named a smaller window. */

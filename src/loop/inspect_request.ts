@@ -105,7 +105,7 @@ export async function inspectRequest(
     messages: context.messages(prefix.before),
     maxOutput: budgetOf(then, head.meter).maxOutput,
   });
-  const { system, model } = { system: then.system ?? "", model: then.model.id };
+  const { system = "", model } = then;
   return {
     turn,
     step,

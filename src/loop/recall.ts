@@ -81,24 +81,25 @@ function recall(entries: readonly Entry[], asked: z.infer<typeof RECALL_INPUT>):
   return [`[${JSON.stringify(search)} in ${where}: ${found}${rest}${seen}]`, ...lines].join("\n");
 }
 
+/** The tool without a log. Made once: its JSON Schema costs as much as a step. */
+const NO_LOG: Tool = {
+  ...defineTool({
+    name: RECALL,
+    description: DESCRIPTION,
+    input: RECALL_INPUT,
+    verbatimArgs: ["ref", "search"],
+    // Nothing is changed by it: a call that a crash cut off is made again.
+    sideEffect: "none",
+    execute: (asked) => recall([], asked),
+  }),
+  // What was recalled stands in the log already: a ledger that copied it would grow with each look back.
+  digest: (text) => text.slice(0, text.indexOf("\n") + 1 || undefined).trimEnd().slice(0, 300),
+};
+
 /** Makes the tool over a log that may grow. */
 export function recallTool(entries: () => readonly Entry[]): Tool {
-  return {
-    ...defineTool({
-      name: RECALL,
-      description: DESCRIPTION,
-      input: RECALL_INPUT,
-      verbatimArgs: ["ref", "search"],
-      // Nothing is changed by it: a call that a crash cut off is made again.
-      sideEffect: "none",
-      execute: (asked) => recall(entries(), asked),
-    }),
-    // What was recalled stands in the log already: a ledger that copied it would grow with each look back.
-    digest: (text) => text.slice(0, text.indexOf("\n") + 1 || undefined).trimEnd().slice(0, 300),
-  };
+  return { ...NO_LOG, execute: (asked) => recall(entries(), asked as z.infer<typeof RECALL_INPUT>) };
 }
-
-const NO_LOG = recallTool(() => []);
 
 /** Whether an agent's model is offered the built-in tool. */
 export function hasRecall({ recall = true, tools = [] }: Agent): boolean {

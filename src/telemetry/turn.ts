@@ -8,6 +8,7 @@ import {
   type Attributes,
   type Context,
   context,
+  isSpanContextValid,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -90,7 +91,7 @@ export class TurnTelemetry {
         ...(takeovers > 0 ? { "selvage.takeovers": takeovers } : {}),
       },
     });
-    this.#inTurn = this.#inStep = trace.setSpan(context.active(), this.#turn);
+    this.#inTurn = this.#inStep = inside(context.active(), this.#turn);
   }
 
   /** Runs something inside the step in hand, so that spans it starts become its children. */
@@ -112,7 +113,7 @@ export class TurnTelemetry {
         "selvage.step": step,
       },
     }, this.#inTurn);
-    this.#inStep = trace.setSpan(this.#inTurn, this.#step);
+    this.#inStep = inside(this.#inTurn, this.#step);
     instruments().steps.add(1, this.#ofModel);
   }
 
@@ -143,7 +144,7 @@ export class TurnTelemetry {
       },
     }, this.#inStep);
     try {
-      const outcome = await context.with(trace.setSpan(this.#inStep, span), run);
+      const outcome = await context.with(inside(this.#inStep, span), run);
       const { status, ms } = outcome;
       span.setAttribute("selvage.tool.status", status);
       if (status !== "ok") fail(span, status === "error" ? "tool_error" : status);
@@ -222,6 +223,11 @@ export class TurnTelemetry {
     turns.add(1, attributes);
     turnDuration.record((this.#traced.clock.now() - this.#started) / 1_000, attributes);
   }
+}
+
+/** The context inside a span; without a provider spans are nothing, and a context for each of them is not worth it. */
+function inside(outer: Context, span: Span): Context {
+  return isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : outer;
 }
 
 /** Marks a span as failed, by a code: sentences may hold what a user has said. */

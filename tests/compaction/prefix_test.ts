@@ -77,11 +77,13 @@ Deno.test("prefixLog() leaves nothing out from one turn to the next that was the
 
 Deno.test("prefixName() is another one for another system text, tool or model, and no other", () => {
   const tool = { name: "read", description: "Reads", inputSchema: {} };
-  const request = { system: "Be careful.", tools: [tool], model: "m" };
+  const model = { id: "m", dialect: "anthropic" } as const;
+  const request = { system: "Be careful.", tools: [tool], model };
   const name = prefixName(request);
   equal(prefixName({ ...request, tools: [{ ...tool }] }), name);
   notEqual(prefixName({ ...request, system: "" }), name);
-  notEqual(prefixName({ ...request, model: "n" }), name);
+  notEqual(prefixName({ ...request, model: { ...model, id: "n" } }), name);
+  notEqual(prefixName({ ...request, model: { ...model, dialect: "ai-sdk" } }), name);
   notEqual(prefixName({ ...request, tools: [{ ...tool, description: "" }] }), name);
 });
 
