@@ -1,0 +1,332 @@
+/** Paused turns whose processes die, and what comes due while they wait. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import * as z from "zod";
+import { defineTool } from "../../src/loop/tools.ts";
+import { answerTurn, resumeTurn } from "../../src/loop/turn.ts";
+import type { AnswerRequest } from "../../src/loop/agent.ts";
+import type { TurnEvent } from "../../src/loop/events.ts";
+import type { Lease, Store, Tool } from "../../src/ports.ts";
+import { anthropic } from "../../src/models/anthropic.ts";
+import { openaiChat } from "../../src/models/openai_chat.ts";
+import type { Script, ScriptedReply } from "../../src/models/scripted.ts";
+import { startAnthropicDouble } from "../support/anthropic_double.ts";
+import { startDouble } from "../support/openai_double.ts";
+import {
+  assertLog,
+  Bench,
+  endOf,
+  eventsOf,
+  KEY,
+  prose,
+  replies,
+  tool,
+  withCommit,
+} from "../support/turns.ts";
+
+const TTL_MS = 10_000;
+
+/** A store that hears nothing any more of a holder once a test says that its process is dead. */
+function mortal() {
+  const dead = new Set<number>();
+  const state = { diesAfter: Infinity, commits: 0 };
+  const never = (): Promise<never> => new Promise(() => {});
+  const isDead = ({ epoch }: Lease): boolean => dead.has(epoch);
+  const wrap = (store: Store): Store => ({
+    ...withCommit(store, async (key, lease, commit) => {
+      if (isDead(lease)) return await never();
+      if (state.commits >= state.diesAfter) {
+        dead.add(lease.epoch);
+        return await never();
+      }
+      await store.commit(key, lease, commit);
+      state.commits++;
+    }),
+    renew: (key, lease, ttlMs) => isDead(lease) ? never() : store.renew(key, lease, ttlMs),
+  });
+  return {
+    wrap,
+    /** The process that runs next dies at its n-th commit from now on, 0 for the first. */
+    dieAt: (n: number): void => void (state.diesAfter = state.commits + n),
+    live: (): void => void (state.diesAfter = Infinity),
+  };
+}
+
+interface Runs {
+  readonly some: unknown[];
+  readonly none: unknown[];
+}
+
+/** Tools of every kind: of the client, to be allowed (with and without a side effect), and neither. */
+function makeTools(runs: Runs): readonly Tool[] {
+  const input = z.looseObject({});
+  const guarded = (name: "some" | "none"): Tool =>
+    defineTool({
+      name,
+      description: `Leaves ${name} behind`,
+      input,
+      needsApproval: true,
+      sideEffect: name,
+      execute: (value) => {
+        runs[name].push(value);
+        return name;
+      },
+    });
+  return [
+    defineTool({ name: "locate", description: "Asks the client", input }),
+    guarded("some"),
+    guarded("none"),
+    tool("read", () => "read"),
+  ];
+}
+
+const STEP: ScriptedReply = {
+  calls: ["read", "locate", "some", "none"].map((name) => ({ name, input: { name } })),
+};
+const ALL: Partial<AnswerRequest> = {
+  results: [{ ref: "e1.1", output: "here" }],
+  approvals: ["e1.2", "e1.3"].map((ref) => ({ ref, approved: true })),
+};
+
+function makeBench() {
+  const runs: Runs = { some: [], none: [] };
+  const { wrap, ...process } = mortal();
+  const script: Script = ({ messages }) => messages.at(-1)?.role === "tool" ? { text: "Done." } : STEP;
+  const bench = new Bench({ script, tools: makeTools(runs), wrap });
+  return { bench, runs, ...process };
+}
+
+/** Starts something that never ends, as its process dies on the way, and lets its lease run out. */
+async function doomed(bench: Bench, events: AsyncGenerator<TurnEvent, void>): Promise<void> {
+  void (async () => {
+    for await (const _ of events) { /* Nobody is left to be told. */ }
+  })().catch(() => {});
+  await bench.clock.advance(TTL_MS + 1);
+}
+
+function resume(bench: Bench): Promise<TurnEvent[]> {
+  return Array.fromAsync(resumeTurn({ agent: bench.agent, session: KEY.session, turn: "t0" }, bench));
+}
+
+function answering(bench: Bench, answers: Partial<AnswerRequest>): AsyncGenerator<TurnEvent, void> {
+  return answerTurn({ agent: bench.agent, session: KEY.session, turn: "t0", ...answers }, bench);
+}
+
+async function statuses(bench: Bench): Promise<Record<string, string>> {
+  const { entries } = await bench.state();
+  return Object.fromEntries(
+    entries.flatMap((entry) => entry.kind === "result" ? [[entry.call, entry.status]] : []),
+  );
+}
+
+for (const commits of [1, 2]) {
+  Deno.test(`a turn killed after commit ${commits}, before it could pause, pauses when it is taken over`, async () => {
+    const { bench, dieAt, live } = makeBench();
+    dieAt(commits);
+    await doomed(bench, bench.start("Go"));
+    live();
+    const events = await resume(bench);
+    const last = events.at(-1);
+    assert.ok(last?.type === "turn.paused", `found ${last?.type}`);
+    assert.deepEqual(last.pending.map(({ ref }) => ref), ["e1.1", "e1.2", "e1.3"]);
+    assert.equal(endOf(await bench.answer(ALL)), "stop");
+    assertLog((await bench.state()).entries);
+  });
+}
+
+Deno.test("a process that dies before the answers are stored leaves the turn waiting for them", async () => {
+  const { bench, runs, dieAt, live } = makeBench();
+  await bench.run("Go");
+  const before = await bench.state();
+  dieAt(0);
+  await doomed(bench, answering(bench, ALL));
+  live();
+  const { head, entries } = await bench.state();
+  assert.deepEqual([entries, head.lease?.pause], [before.entries, before.head.lease?.pause]);
+  await assert.rejects(resume(bench), { code: "turn_paused" });
+  assert.equal(endOf(await bench.answer(ALL)), "stop");
+  assert.deepEqual(runs, { some: [{ name: "some" }], none: [{ name: "none" }] });
+  await bench.assertSound();
+});
+
+Deno.test("a process that dies behind the answers loses none: what may be run again is, without being asked for again", async () => {
+  const { bench, runs, dieAt, live } = makeBench();
+  await bench.run("Go");
+  dieAt(1);
+  await doomed(bench, answering(bench, ALL));
+  live();
+  assert.deepEqual(await statuses(bench), { "e1.0": "ok", "e1.1": "ok" });
+  await assert.rejects(bench.answer(ALL), { code: "turn_not_paused" });
+  const events = await resume(bench);
+  assert.equal(endOf(events), "stop");
+  // Told all the same: the process before had no time for it.
+  assert.ok(eventsOf(events, "tool.result").some(({ ref }) => ref === "e1.1"));
+  assert.deepEqual(await statuses(bench), { "e1.0": "ok", "e1.1": "ok", "e1.2": "aborted", "e1.3": "ok" });
+  assert.equal(runs.some.length, 1);
+  assertLog((await bench.state()).entries);
+});
+
+Deno.test("a store that fails while answers are taken in refuses them, and the turn waits on", async () => {
+  let isDown = false;
+  const runs: Runs = { some: [], none: [] };
+  const bench = new Bench({
+    script: replies(STEP),
+    tools: makeTools(runs),
+    wrap: (store) =>
+      withCommit(
+        store,
+        (key, lease, commit) =>
+          isDown && commit.entries !== undefined
+            ? Promise.reject(new Error("disk full"))
+            : store.commit(key, lease, commit),
+      ),
+  });
+  await bench.run("Go");
+  isDown = true;
+  await assert.rejects(bench.answer(ALL), { message: "disk full" });
+  isDown = false;
+  assert.deepEqual(await statuses(bench), { "e1.0": "ok" });
+  assert.equal(endOf(await bench.answer(ALL)), "stop");
+  await bench.assertSound();
+});
+
+Deno.test("a compaction that comes due while calls wait defers with open_call, and runs when the answer is in", async () => {
+  let at = 0;
+  const read = tool("read", () => prose(6_000, at++));
+  const locate = defineTool({ name: "locate", description: "Asks the client", input: z.looseObject({}) });
+  const step = { calls: [{ name: "read", input: {} }, { name: "locate", input: {} }] };
+  const bench = new Bench({
+    script: replies({ calls: [{ name: "read", input: {} }] }, step),
+    window: 9_000,
+    tools: [read, locate],
+    agent: { recall: false, compaction: { compactAt: 0.3, compactTo: 0.15 } },
+  });
+  const before = await bench.run(prose(1_500, 90));
+  const told = eventsOf(before, "compaction").map(({ phase, reason }) => `${phase} ${reason}`);
+  assert.equal(before.at(-1)?.type, "turn.paused");
+  assert.ok(told.includes("deferred open_call"), told.join("\n"));
+  const { head } = await bench.state();
+  assert.equal(head.flag?.reason, "open_call");
+  const after = await bench.answer({ results: [{ ref: "e3.1", output: "here" }] });
+  assert.equal(endOf(after), "stop");
+  const applied = eventsOf(after, "compaction").filter(({ phase }) => phase === "applied");
+  assert.equal(applied.length, 1);
+  assert.notEqual(applied[0]?.resolved, undefined);
+  // No cut passes what waits: the pair is whole in the next request.
+  assert.equal((await bench.assertSound()).head.flag, undefined);
+});
+
+for (
+  const [dialect, start] of [
+    ["openai-chat", (script: Parameters<typeof startDouble>[0]["script"]) => {
+      const double = startDouble({ script });
+      return {
+        double,
+        model: openaiChat({ model: "m", apiKey: "k", baseURL: double.url, window: 20_000, maxOutput: 500 }),
+      };
+    }],
+    ["anthropic", (script: Parameters<typeof startDouble>[0]["script"]) => {
+      const double = startAnthropicDouble({ script });
+      return {
+        double,
+        model: anthropic({ model: "m", apiKey: "k", baseURL: double.url, window: 20_000, maxOutput: 500 }),
+      };
+    }],
+  ] as const
+) {
+  Deno.test(`a turn that was paused renders validly in ${dialect}: results, refusals, pictures, tools of the client`, async () => {
+    const { double, model } = start(replies(STEP, { calls: [{ name: "alert", input: {} }] }));
+    await using _ = double;
+    const bench = new Bench({ model, tools: makeTools({ some: [], none: [] }) });
+    const clientTools = [{
+      name: "alert",
+      description: "Shows it",
+      inputSchema: { type: "object", properties: {} },
+    }];
+    await bench.run("Go", { clientTools });
+    const picture = [{ type: "text", text: "This" }, {
+      type: "file",
+      mediaType: "image/png",
+      data:
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    }];
+    await bench.answer({ results: [{ ref: "e1.1", output: picture }] });
+    await bench.answer({
+      approvals: [{ ref: "e1.2", approved: true }, { ref: "e1.3", approved: false, reason: "not now" }],
+    });
+    assert.equal(endOf(await bench.answer({ results: [{ ref: "e6.0", error: "no screen" }] })), "stop");
+    assert.equal(endOf(await bench.run("Next")), "stop");
+    assert.deepEqual(double.violations, []);
+    const last = JSON.stringify(double.requests.at(-1));
+    assert.match(last, /did not allow the call: not now/);
+    // The Chat Completions protocol has no pictures in results; a note stands for them.
+    assert.match(last, dialect === "anthropic" ? /iVBORw0KGgo/ : /This.*image\/png/);
+    await bench.assertSound();
+  });
+}
+
+Deno.test("any order of answers, approvals, refusals, deaths and cancels leaves each call with exactly one result", async () => {
+  const call = fc.constantFrom("read", "locate", "some", "none");
+  const plan = fc.record({
+    calls: fc.array(call, { minLength: 1, maxLength: 6 }),
+    answers: fc.array(
+      fc.record({
+        picks: fc.array(fc.nat(7), { maxLength: 4 }),
+        kind: fc.constantFrom("result", "error", "allow", "deny"),
+        // The process that takes it dies at this commit; most do not.
+        diesAt: fc.option(fc.nat(2), { freq: 4, nil: null }),
+      }),
+      { maxLength: 8 },
+    ),
+    end: fc.constantFrom("answer", "abort"),
+  });
+  const property = fc.asyncProperty(plan, async ({ calls, answers, end }) => {
+    const runs: Runs = { some: [], none: [] };
+    const { wrap, dieAt, live } = mortal();
+    const reply = { calls: calls.map((name, n) => ({ name, input: { n } })) };
+    const bench = new Bench({ script: replies(reply), tools: makeTools(runs), wrap });
+    await bench.run("Go");
+    const pending = async () => (await bench.state()).head.lease?.pause?.pending ?? [];
+    for (const { picks, kind, diesAt } of answers) {
+      const refs = picks.map((pick) => `e1.${pick}`);
+      const given = kind === "result" || kind === "error"
+        ? { results: refs.map((ref) => kind === "result" ? { ref, output: ref } : { ref, error: ref }) }
+        : { approvals: refs.map((ref) => ({ ref, approved: kind === "allow" })) };
+      const waiting = await pending();
+      if (diesAt !== null && waiting.length > 0) {
+        dieAt(diesAt);
+        await doomed(bench, answering(bench, given));
+        live();
+        await bench.clock.advance(TTL_MS + 1);
+        if ((await bench.state()).head.lease !== undefined && (await pending()).length === 0) {
+          await resume(bench);
+        }
+        continue;
+      }
+      const before = await statuses(bench);
+      const wanted = kind === "result" || kind === "error" ? "tool" : "approval";
+      const fits = refs.length > 0 && new Set(refs).size === refs.length &&
+        refs.every((ref) => waiting.some((call) => call.ref === ref && call.reason === wanted));
+      const took = await bench.answer(given).then(() => true, () => false);
+      assert.equal(took, fits);
+      if (!took) assert.deepEqual(await statuses(bench), before);
+    }
+    const left = await pending();
+    if (left.length > 0 && end === "answer") {
+      const of = (reason: string) => left.filter((call) => call.reason === reason).map(({ ref }) => ref);
+      const results = of("tool").map((ref) => ({ ref, output: "at last" }));
+      const approvals = of("approval").map((ref) => ({ ref, approved: true }));
+      assert.equal(endOf(await bench.answer({ results, approvals })), "stop");
+    }
+    assert.equal(endOf(await bench.run("Next", { onPaused: "abort" })), "stop");
+    const { entries } = await bench.assertSound();
+    const answered = entries.flatMap((entry) => entry.kind === "result" ? [entry.call] : []);
+    assert.deepEqual(answered.toSorted(), calls.map((_, n) => `e1.${n}`).toSorted());
+    for (const name of ["some", "none"] as const) {
+      // Nothing is run that was not allowed, and what has a side effect never twice.
+      const ran = runs[name].map((input) => (input as { n: number }).n);
+      if (name === "some") assert.equal(new Set(ran).size, ran.length);
+    }
+  });
+  await fc.assert(property, { numRuns: 150 });
+});
