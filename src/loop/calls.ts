@@ -11,9 +11,10 @@ import { ABORTED, type CallOutcome, runCall } from "./tools.ts";
 /** A call of the log. */
 export type Call = ReturnType<typeof callsOf>[number];
 
-/** A call that starts, or one that has its outcome. `index` counts the calls of the step from 0. */
+/** A call that starts, that tells its progress, or that has its outcome. `index` counts the calls of the step from 0. */
 export type CallProgress =
   | { readonly kind: "started"; readonly index: number; readonly call: Call }
+  | { readonly kind: "progress"; readonly index: number; readonly call: Call; readonly data: unknown }
   | {
     readonly kind: "landed";
     readonly index: number;
@@ -59,13 +60,19 @@ export async function* runCalls(
   calls: readonly Call[],
   { agent, tools, reason, context, signal, halt, clock, within, refused }: RunCallsOptions,
 ): AsyncGenerator<CallProgress, void> {
-  const run = (call: Call): Promise<CallOutcome> => {
+  const news: CallProgress[] = [];
+  let wake = (): void => {};
+  const run = (call: Call, index: number): Promise<CallOutcome> => {
     const value = NOT_RUN[reason] ?? refused?.get(call.ref);
     if (value !== undefined) {
       return Promise.resolve({ status: "error", output: { type: "error-text", value }, ms: 0 });
     }
     const timeoutMs = agent.toolTimeoutMs ?? 60_000;
-    return within(call, () => runCall(call, { tools, context, signal, clock, timeoutMs }));
+    const onProgress = (data: unknown): void => {
+      news.push({ kind: "progress", index, call, data });
+      wake();
+    };
+    return within(call, () => runCall(call, { tools, context, signal, clock, timeoutMs, onProgress }));
   };
   const { toolConcurrency: limit = 8 } = agent;
   // An aborted turn still starts its calls: each of them ends as aborted, in its place.
@@ -78,10 +85,18 @@ export async function* runCalls(
       const [index, call] = waiting.shift() ?? [];
       if (index === undefined || call === undefined) break;
       yield { kind: "started", index, call };
-      running.set(index, run(call).then((outcome) => ({ kind: "landed", index, call, outcome, open: 0 })));
+      running.set(
+        index,
+        run(call, index).then((outcome) => ({ kind: "landed", index, call, outcome, open: 0 })),
+      );
     }
     if (running.size === 0) return;
-    const landed = await Promise.race(running.values());
+    let landed: Extract<CallProgress, { kind: "landed" }> | null = null;
+    while (landed === null) {
+      const woken = new Promise<null>((resolve) => wake = () => resolve(null));
+      landed = news.length > 0 ? null : await Promise.race([...running.values(), woken]);
+      yield* news.splice(0);
+    }
     running.delete(landed.index);
     yield { ...landed, open };
   }

@@ -104,6 +104,11 @@ export type TurnEventBody =
   })
   | (CallPlace & { readonly type: "tool.call"; readonly input: unknown })
   | (CallPlace & {
+    /** What a tool tells while it works: at most 1,000 of these for a call, each of at most 8,192 characters of JSON. */
+    readonly type: "tool.progress";
+    readonly data: unknown;
+  })
+  | (CallPlace & {
     readonly type: "tool.result";
     readonly status: CallStatus;
     /** The output as the model is shown it. */

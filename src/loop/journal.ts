@@ -178,6 +178,8 @@ function sizeOf(event: TurnEvent): number {
       return 64 + event.text.length;
     case "tool.input.delta":
       return 128 + event.delta.length;
+    case "tool.progress":
+      return 128 + (JSON.stringify(event.data)?.length ?? 0);
     default:
       return 256;
   }

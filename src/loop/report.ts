@@ -49,6 +49,22 @@ export function callEvent(
   return { type: "tool.call", step, call: indexOf(ref), ref, name, input };
 }
 
+/**
+ * Progress of a call, as an event.
+ *
+ * @param step Step of the turn.
+ * @param progress The call of the log, and what its tool has yielded.
+ */
+export function progressEvent(
+  step: number,
+  { call: { ref, name }, data }: {
+    readonly call: { readonly ref: string; readonly name: string };
+    readonly data: unknown;
+  },
+): TurnEventBody {
+  return { type: "tool.progress", step, call: indexOf(ref), ref, name, data };
+}
+
 /** Index of a call in its step. */
 function indexOf(ref: string): number {
   return Number(ref.slice(ref.indexOf(".") + 1));

@@ -12,7 +12,7 @@ import type { Compactor } from "./compactor.ts";
 import type { TurnEventBody } from "./events.ts";
 import type { OpenedTurn } from "./open.ts";
 import { pendingCalls } from "./pause.ts";
-import { callEvent, resultEvent } from "./report.ts";
+import { callEvent, progressEvent, resultEvent } from "./report.ts";
 import type { TurnSignals } from "./signals.ts";
 import type { TurnLog } from "./turn_log.ts";
 
@@ -84,6 +84,10 @@ export class StepCalls {
     for await (const made of progress) {
       if (made.kind === "started") {
         yield callEvent(step, made.call);
+        continue;
+      }
+      if (made.kind === "progress") {
+        yield progressEvent(step, made);
         continue;
       }
       const entry = await this.result(step, { ...made.call, open: made.open, outcome: made.outcome });

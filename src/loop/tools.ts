@@ -7,6 +7,7 @@ import * as z from "zod";
 import { bounded } from "./bounded.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 import type { FilePart, TextPart, ToolOutput } from "../core/message.ts";
+import { isGenerator, lastOf } from "./progress.ts";
 import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
 
 /** A zod schema, as far as a tool needs one. */
@@ -46,8 +47,9 @@ export interface ToolDefinition<Input> {
   readonly retain?: "latest" | "always" | "normal";
   /**
    * Does the work: what it returns is the output, which is text, a list of text and file parts, or any other JSON. What
-   * it throws becomes an error result that the model sees. Left out: the client runs the tool, and the turn pauses for
-   * its answer.
+   * it throws becomes an error result that the model sees. An async generator tells its progress: what it yields is
+   * told to the client, what it returns is the output. Left out: the client runs the tool, and the turn pauses for its
+   * answer.
    */
   readonly execute?: (input: Input, context: ToolContext) => unknown;
 }
@@ -128,6 +130,8 @@ export interface RunCallOptions {
   readonly clock: Clock;
   /** Milliseconds for tools that set no time of their own. */
   readonly timeoutMs: number;
+  /** Gets what a tool that is a generator yields. */
+  readonly onProgress?: (data: unknown) => void;
 }
 
 /** The result of a call that was cut off by a cancel, a disconnect or a crash. */
@@ -218,8 +222,12 @@ export async function runCall(
     // A copy: the log holds the original, and a tool may do with its input what it likes.
     const input = tool.parse(copyOf(call.input));
     if (!input.ok) return end(failure(`Cannot call ${tool.name}: its input is invalid: ${input.message}`));
-    const work = (signal: AbortSignal): unknown =>
-      tool.execute?.(input.value, { ...options.context, signal });
+    const work = (signal: AbortSignal): unknown => {
+      const made = tool.execute?.(input.value, { ...options.context, signal });
+      return isGenerator(made)
+        ? lastOf(made, { signal, onProgress: options.onProgress ?? (() => {}) })
+        : made;
+    };
     const done = await bounded(work, { signal, clock, timeoutMs });
     switch (done.kind) {
       case "done":

@@ -1,0 +1,56 @@
+/**
+ * Progress of tools that are generators: what one yields is told while it works, what it returns is its output.
+ *
+ * @module
+ */
+import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
+
+/** Pieces of progress that are told of one call, and characters of the JSON of each. More is left out. */
+export const PROGRESS_BOUNDS = { pieces: 1_000, chars: 8_192 } as const;
+
+/** Whether a tool has answered with a generator. */
+export function isGenerator(made: unknown): made is AsyncGenerator<unknown, unknown> {
+  return typeof made === "object" && made !== null && Symbol.asyncIterator in made && "next" in made &&
+    "return" in made;
+}
+
+/**
+ * Runs a generator to its end.
+ *
+ * @param made What the tool gave.
+ * @param options `signal`: once aborted, the generator is told to return, and nothing more is told of it; `onProgress`:
+ *   gets each piece of progress as JSON has it.
+ * @returns What it returned.
+ * @throws What it throws, and a TypeError where it yields nothing that JSON can say.
+ */
+export async function lastOf(
+  made: AsyncGenerator<unknown, unknown>,
+  { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (data: unknown) => void },
+): Promise<unknown> {
+  // What it does after its time is up is its own affair.
+  const leave = (): void => void made.return(undefined).catch(() => {});
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    for (let told = 0;;) {
+      const { done, value } = await made.next();
+      if (done === true) return value;
+      const data = progressOf(value);
+      if (!signal.aborted && told++ < PROGRESS_BOUNDS.pieces) onProgress(data);
+    }
+  } catch (error) {
+    leave();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+function progressOf(value: unknown): unknown {
+  if (isDeeperThan(value, MAX_DEPTH)) {
+    throw new TypeError(`found progress nested more than ${MAX_DEPTH} levels deep, wanted less`);
+  }
+  const text = JSON.stringify(value ?? null);
+  if (text === undefined) throw new TypeError(`found progress that is a ${typeof value}, wanted JSON`);
+  const { chars } = PROGRESS_BOUNDS;
+  return text.length <= chars ? JSON.parse(text) : `${text.slice(0, chars - 1).toWellFormed()}…`;
+}
