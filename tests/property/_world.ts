@@ -8,6 +8,7 @@
 import assert from "node:assert/strict";
 import type { Agent } from "../../src/loop/agent.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
+import { recallTool } from "../../src/loop/recall.ts";
 import { resumeTurn, runTurn } from "../../src/loop/turn.ts";
 import { callsOf } from "../../src/compaction/context.ts";
 import { checkTranscript } from "../../src/core/check.ts";
@@ -57,6 +58,8 @@ export interface WorldOptions {
 }
 
 const MAX_OUTPUT = 1_000;
+/** Characters of a page that is recalled. */
+const PAGE = 8_000;
 
 /** The session, and the process that runs its turn now. */
 export class World {
@@ -236,13 +239,21 @@ export class World {
     ].filter((problem) => problem !== undefined && problem !== null);
   }
 
-  /** Finds the originals of a pair that a ledger names. */
+  /** Finds the originals of a pair that a ledger names, as a model would. */
   #recall(ref: string): void {
     const asked = this.#log[Number.parseInt(ref.slice(1))];
     assert.ok(asked?.kind === "assistant", `${ref} names no answer`);
-    assert.ok(callsOf(asked).some((call) => call.ref === ref), `${ref} names no call`);
+    const call = callsOf(asked).find((found) => found.ref === ref);
+    assert.ok(call !== undefined, `${ref} names no call`);
     const results = this.#log.filter((entry) => entry.kind === "result" && entry.call === ref);
     assert.equal(results.length, 1, `${ref} has ${results.length} results`);
+    const context = { session: KEY.session, tenant: KEY.tenant, signal: new AbortController().signal };
+    const page = String(recallTool(() => this.#log).execute?.({ ref, limit: PAGE }, context));
+    assert.ok(page.includes(JSON.stringify(call.input)), `${ref} does not give its arguments`);
+    const [result] = results;
+    if (result?.kind === "result" && result.status === "ok" && result.output.type === "text") {
+      assert.ok(page.includes(result.output.value.slice(0, PAGE / 2)), `${ref} does not give its result`);
+    }
     this.recalled++;
   }
 
