@@ -16,8 +16,9 @@ import { allowOrigins, secureHeaders } from "./headers.ts";
 import { TurnHost } from "./host.ts";
 import { Notes } from "./notes.ts";
 import type { AppOptions } from "./options.ts";
-import { problemOf, refuseWith } from "./problem.ts";
+import { problemOf, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
+import { chatRoutes, refuseChat } from "./routes/chat.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
@@ -71,6 +72,8 @@ export function createApp(options: AppOptions): App {
 
   // How a protocol tells errors stands here, above authentication: `app.use("/v1/chat/*", speak(...))`.
 
+  app.use("/api/chat/*", speak(refuseChat));
+
   // What anybody may ask for stands here.
   app.get("/healthz", async (c) => {
     await store.claim({ tenant: "" }, "health");
@@ -97,6 +100,7 @@ export function createApp(options: AppOptions): App {
     }
   });
   const host = new TurnHost({ ...options, drain }, notes);
+  app.route("/api/chat", chatRoutes(options, host));
   app.route("/v1/turns", turnRoutes(options, host));
   app.route("/v1/sessions", sessionRoutes(options, host));
   app.route("/v1", transcriptRoutes());

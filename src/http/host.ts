@@ -54,6 +54,7 @@ export interface StartRequest extends
     | "history"
     | "client"
     | "compaction"
+    | "begin"
     | "clientTools"
     | "onPaused"
   > {
@@ -235,6 +236,14 @@ export class TurnHost {
       if (event === undefined) return last;
       last = event;
     }
+  }
+
+  /** The turn that runs in a session, here or elsewhere; null where none does, or one only waits for answers. */
+  async runningTurn(key: SessionKey): Promise<string | null> {
+    const here = this.#registry.running(key);
+    if (here !== null) return here.id;
+    const lease = (await this.#store.read(key))?.head.lease;
+    return lease === undefined || isPaused(lease) ? null : lease.turn;
   }
 
   /** Ends what runs here in a session that is about to go. */

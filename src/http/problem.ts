@@ -161,11 +161,11 @@ export function refuseWith(c: Context<AppEnv>, problem: Problem): Response {
 }
 
 /** Refuses every method that a route does not take; `allow` lists those that it takes. */
-export function refuseMethod(allow: string): (c: Context) => Response {
-  return ({ req }) => {
-    const { method, path } = req;
+export function refuseMethod(allow: string): (c: Context<AppEnv>) => Response {
+  return (c) => {
+    const { method, path } = c.req;
     const detail = `Cannot ${method.slice(0, 40)} ${path.slice(0, 200)}: wanted ${allow}`;
-    return problemResponse({ code: "method_not_allowed", detail }, { allow });
+    return refuseWith(c, { code: "method_not_allowed", detail, headers: { allow } });
   };
 }
 

@@ -42,6 +42,11 @@ export class FollowedTurn {
     return this.#broadcast.first;
   }
 
+  /** Its id. */
+  get id(): string {
+    return this.#start.id;
+  }
+
   /** Whether it no longer runs here. */
   get isDone(): boolean {
     return this.#broadcast.isDone;

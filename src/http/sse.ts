@@ -35,6 +35,8 @@ export interface SseOptions<Event> {
   /** One event as a whole frame, the blank line included. */
   readonly encode: (event: Event) => string;
   readonly clock: Clock;
+  /** What is sent behind the last event. */
+  readonly last?: () => string;
   /** Called once when nothing more is sent: at the end, on a fault, or when the client has gone. */
   readonly onEnd?: () => void;
   /** Called once when the client goes away before the end; a read that is under way must end by it. */
@@ -49,7 +51,7 @@ export interface SseOptions<Event> {
  */
 export function sseStream<Event>(
   events: AsyncGenerator<Event, void>,
-  { encode, clock, onLeave, onEnd = () => {} }: SseOptions<Event>,
+  { encode, clock, onLeave, last = () => "", onEnd = () => {} }: SseOptions<Event>,
 ): ReadableStream<Uint8Array> {
   let pending: Promise<IteratorResult<Event, void>> | null = null;
   let wake = (): void => {};
@@ -105,6 +107,7 @@ export function sseStream<Event>(
         throw error;
       }
       const isOver = result?.done === true;
+      if (isOver) text += last();
       written = clock.now();
       if (text !== "" || !isOver) controller.enqueue(encoder.encode(text === "" ? ": keep-alive\n\n" : text));
       if (!isOver) return;

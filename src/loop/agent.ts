@@ -12,6 +12,7 @@ import type {
   Model,
   ModelSettings,
   OnDisconnect,
+  SessionState,
   Store,
   Tool,
   ToolSchema,
@@ -85,6 +86,8 @@ export interface TurnRequest extends TurnPlace {
   readonly fork?: { readonly at: number; readonly branch?: number };
   /** What came before the input elsewhere: goes into the log with it. A stored view of it counts for an empty log only. */
   readonly history?: { readonly entries: readonly Entry[]; readonly view?: unknown };
+  /** Decides on the two above once the session is at hand, and nobody else can write to it. */
+  readonly begin?: (state: SessionState) => Pick<TurnRequest, "fork" | "history">;
   /** What the client says of the input beside its content. */
   readonly client?: ClientNote;
   /** When compaction is due in this turn and what it aims at, within the agent's `compactionLimits`. */

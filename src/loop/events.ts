@@ -115,6 +115,8 @@ export type TurnEventBody =
     readonly output: unknown;
     /** True where the model is shown less than the log holds. */
     readonly shortened: boolean;
+    /** Where a person has not allowed the call. */
+    readonly denied?: boolean;
     readonly ms: number;
   })
   | {

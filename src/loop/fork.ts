@@ -25,12 +25,13 @@ export interface Beginning extends SessionState {
  */
 export async function beginningOf(
   state: SessionState,
-  { request: { fork, history }, store, key }: {
-    readonly request: Pick<TurnRequest, "fork" | "history">;
+  { request, store, key }: {
+    readonly request: Pick<TurnRequest, "begin" | "fork" | "history">;
     readonly store: Pick<Store, "read">;
     readonly key: SessionKey;
   },
 ): Promise<Beginning> {
+  const { fork, history } = request.begin?.(state) ?? request;
   const begun = fork === undefined ? { ...state, before: {} } : await left(state, { fork, store, key });
   if (history === undefined || history.entries.length === 0) return begun;
   const from = begun.entries.length;

@@ -25,6 +25,7 @@ export function resultEvent(entry: ResultEntry, shown: ToolOutput): TurnEventBod
     status: entry.status,
     output: isRaw(shown) ? shown.value : outputText(shown),
     shortened: shown !== entry.output,
+    ...(entry.output.type === "execution-denied" ? { denied: true } : {}),
     ms: entry.ms,
   };
 }

@@ -97,7 +97,9 @@ Deno.test("what belongs to a tenant or a user looks to another as if it were not
         [missing.status, await missing.text()],
         `${method} ${path} as ${who}`,
       );
-      ok(foreign.status >= 400, `${method} ${path} as ${who}: ${foreign.status}`);
+      // Where there is no stream to resume, an empty answer says so.
+      const isEmpty = method !== "DELETE" && foreign.status === 204 && text === "";
+      ok(foreign.status >= 400 || isEmpty, `${method} ${path} as ${who}: ${foreign.status}`);
     }
     const list = await (await app.request("/v1/sessions", { headers: { "x-who": who } })).json();
     ok(!JSON.stringify(list).includes("s-of-ann"));

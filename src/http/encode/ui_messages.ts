@@ -1,0 +1,227 @@
+/**
+ * A log as messages of the AI SDK's UI: what a client has put together from the stream of each turn. A message of the
+ * user is an entry, one of the assistant is a turn with its steps.
+ *
+ * @module
+ */
+import { callsOf, type StoredView, wireId } from "../../compaction/context.ts";
+import { isOwnCall } from "../../compaction/render.ts";
+import type { ProviderOptions } from "../../core/message.ts";
+import { addUsage } from "../../loop/report.ts";
+import type {
+  AssistantEntry,
+  ClientNote,
+  Entry,
+  PausedCall,
+  ResultEntry,
+  Usage,
+  UserEntry,
+} from "../../ports.ts";
+import { compactionPart, fileUrl, finishMetadata, outputText, outputValue, type UiPart } from "./ui_parts.ts";
+
+/** One message, in the shape that the AI SDK gives it. */
+export interface UiMessage {
+  readonly id: string;
+  readonly role: "user" | "assistant";
+  readonly metadata?: unknown;
+  readonly parts: readonly UiPart[];
+}
+
+/** A message and the entries that it is made of: from `from` on, before `to`. */
+export interface LoggedMessage {
+  readonly message: UiMessage;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What {@link uiMessages} needs beside the log. */
+export interface UiMessagesOptions {
+  /** An output as clients were shown it. Default: whole. */
+  readonly shown?: (entry: ResultEntry) => ResultEntry["output"];
+  /** Calls that wait, of the turn at the end of the log. */
+  readonly pending?: readonly PausedCall[];
+  /** What the view in force says of its making, for the last one that no entry tells of yet. */
+  readonly made?: StoredView["made"];
+}
+
+/** The id of a message of the user: that of its client, else its place in the log. */
+function userId({ client, seq }: UserEntry): string {
+  return client?.id ?? `e${seq}`;
+}
+
+function userMessage(entry: UserEntry): UiMessage {
+  const { client, message: { content } } = entry;
+  const made = typeof content === "string"
+    ? [{ type: "text", text: content }]
+    : content.map((part): UiPart =>
+      part.type === "text" ? { type: "text", text: part.text } : {
+        type: "file",
+        mediaType: part.mediaType,
+        url: fileUrl(part),
+        ...(part.filename === undefined ? {} : { filename: part.filename }),
+      }
+    );
+  return {
+    id: userId(entry),
+    role: "user",
+    ...(client?.metadata === undefined ? {} : { metadata: client.metadata }),
+    parts: client?.parts as readonly UiPart[] | undefined ?? made,
+  };
+}
+
+function ofProvider(options: ProviderOptions | undefined): Readonly<Record<string, unknown>> {
+  return options === undefined ? {} : { providerMetadata: options };
+}
+
+/** A turn while its entries are read. */
+class TurnMessage {
+  readonly #id: string;
+  readonly #parts: UiPart[] = [];
+  /** Where the parts of calls are, by reference. */
+  readonly #calls = new Map<string, number>();
+  #usage: Usage = { inputTokens: 0, outputTokens: 0 };
+  #model = "";
+  readonly #client: ClientNote | undefined;
+
+  constructor({ turn, client }: Entry) {
+    this.#id = client?.id ?? turn;
+    this.#client = client;
+  }
+
+  get message(): UiMessage {
+    // What came from elsewhere has what its client says of it, and nothing else.
+    const { metadata } = this.#client ??
+      { metadata: { model: this.#model, ...finishMetadata(this.#usage) } };
+    const parts = this.#parts;
+    return { id: this.#id, role: "assistant", ...(metadata === undefined ? {} : { metadata }), parts };
+  }
+
+  addData(part: UiPart): void {
+    this.#parts.push(part);
+  }
+
+  addStep(entry: AssistantEntry): void {
+    const { content } = entry.message;
+    const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
+    const refs = callsOf(entry).map(({ ref }) => ref);
+    this.#usage = addUsage(this.#usage, entry.usage);
+    this.#model = entry.model;
+    this.#parts.push({ type: "step-start" });
+    const isStreamed = (part: typeof parts[number]): boolean =>
+      part.type === "text" || part.type === "reasoning" || isOwnCall(part);
+    // As clients were told: what is not streamed comes once the answer is whole.
+    for (const part of [...parts.filter(isStreamed), ...parts.filter((part) => !isStreamed(part))]) {
+      switch (part.type) {
+        case "text":
+          if (part.text === "") break;
+          this.#parts.push({
+            type: "text",
+            text: part.text,
+            state: "done",
+            ...ofProvider(part.providerOptions),
+          });
+          break;
+        case "reasoning":
+          this.#parts.push({
+            type: "reasoning",
+            text: part.text,
+            ...ofProvider(part.providerOptions),
+            state: "done",
+          });
+          break;
+        case "file":
+          this.#parts.push({ type: "file", mediaType: part.mediaType, url: fileUrl(part) });
+          break;
+        case "tool-call":
+          this.#addCall(part.providerExecuted === true ? part.toolCallId : refs.shift() ?? "", part);
+          break;
+        case "tool-result":
+          this.#answer(part.toolCallId, part.output);
+          break;
+        default:
+          part satisfies never;
+      }
+    }
+  }
+
+  addResult({ call }: ResultEntry, output: ResultEntry["output"]): void {
+    this.#answer(call, output);
+  }
+
+  /** Marks calls that a person has to allow first. */
+  askFor(pending: readonly PausedCall[]): void {
+    for (const { ref, reason } of pending) {
+      const at = this.#calls.get(ref);
+      const part = at === undefined ? undefined : this.#parts[at];
+      if (at === undefined || part === undefined || reason !== "approval") continue;
+      this.#parts[at] = { ...part, state: "approval-requested", approval: { id: wireId(ref) } };
+    }
+  }
+
+  #addCall(
+    ref: string,
+    { toolName, input, providerExecuted }: {
+      readonly toolName: string;
+      readonly input: unknown;
+      readonly providerExecuted?: boolean;
+    },
+  ): void {
+    this.#calls.set(ref, this.#parts.length);
+    this.#parts.push({
+      type: `tool-${toolName}`,
+      toolCallId: wireId(ref),
+      state: "input-available",
+      input,
+      ...(providerExecuted === true ? { providerExecuted } : {}),
+    });
+  }
+
+  #answer(ref: string, output: ResultEntry["output"]): void {
+    const at = this.#calls.get(ref);
+    const part = at === undefined ? undefined : this.#parts[at];
+    if (at === undefined || part === undefined) return;
+    const isError = output.type.startsWith("error");
+    this.#parts[at] = isError
+      ? { ...part, state: "output-error", errorText: outputText(output) }
+      : output.type === "execution-denied"
+      ? { ...part, state: "output-denied" }
+      : { ...part, state: "output-available", output: outputValue(output) };
+  }
+}
+
+/**
+ * Makes messages of a log.
+ *
+ * @param entries The log.
+ * @param options How outputs are shown, and what is known of the view in force.
+ * @returns The messages, each with the entries that it is made of.
+ */
+export function uiMessages(
+  entries: readonly Entry[],
+  { shown = ({ output }) => output, pending = [], made }: UiMessagesOptions = {},
+): readonly LoggedMessage[] {
+  const messages: LoggedMessage[] = [];
+  let turn: { readonly id: string; readonly from: number; readonly made: TurnMessage } | undefined;
+  for (const entry of [...entries, null]) {
+    const seq = entry?.seq ?? entries.length;
+    let compacted = entry?.compacted ?? (made?.at === seq ? made.note : undefined);
+    if (entry === null) turn?.made.askFor(pending);
+    if (turn !== undefined && (entry === null || entry.kind === "user" || entry.turn !== turn.id)) {
+      // At the end of a turn it belongs to that one: the next one has not begun.
+      if (compacted !== undefined) turn.made.addData(compactionPart(compacted));
+      compacted = undefined;
+      messages.push({ message: turn.made.message, from: turn.from, to: seq });
+      turn = undefined;
+    }
+    if (entry === null) break;
+    if (entry.kind === "user") {
+      messages.push({ message: userMessage(entry), from: seq, to: seq + 1 });
+      continue;
+    }
+    turn ??= { id: entry.turn, from: seq, made: new TurnMessage(entry) };
+    if (compacted !== undefined) turn.made.addData(compactionPart(compacted));
+    if (entry.kind === "assistant") turn.made.addStep(entry);
+    else turn.made.addResult(entry, shown(entry));
+  }
+  return messages;
+}

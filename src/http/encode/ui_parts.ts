@@ -1,0 +1,42 @@
+/**
+ * What the UI message stream and the messages made of a log have in common: both are to give the same parts.
+ *
+ * @module
+ */
+import type { FilePart, ToolOutput } from "../../core/message.ts";
+import type { CompactionNote, Usage } from "../../ports.ts";
+import { outputText } from "../../tokens/measure.ts";
+
+export { outputText };
+
+/** A part of a message, or a chunk of the stream: its `type` tells the rest. */
+export type UiPart = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** A compaction that is part of the conversation. */
+export function compactionPart(note: CompactionNote): UiPart {
+  return { type: "data-compaction", id: `view-${note.view}`, data: { phase: "applied", ...note } };
+}
+
+/** A file as a URL. */
+export function fileUrl({ data, mediaType }: FilePart): string {
+  return /^(?:https?|data):/.test(data) ? data : `data:${mediaType};base64,${data}`;
+}
+
+/** The value of an output that is none of an error. */
+export function outputValue(output: ToolOutput): unknown {
+  return output.type === "json" || output.type === "content" ? output.value : outputText(output);
+}
+
+/** What a message says of itself once its turn is over. */
+export function finishMetadata(
+  { inputTokens, outputTokens, cachedTokens }: Usage,
+): { readonly usage: Readonly<Record<string, number>> } {
+  return {
+    usage: {
+      inputTokens,
+      outputTokens,
+      totalTokens: inputTokens + outputTokens,
+      ...(cachedTokens === undefined ? {} : { cachedInputTokens: cachedTokens }),
+    },
+  };
+}

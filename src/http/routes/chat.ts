@@ -1,0 +1,188 @@
+/**
+ * `/api/chat`: what `useChat` of the AI SDK speaks. The id of a chat is the name of a session.
+ *
+ * @module
+ */
+import { type Context as HonoContext, Hono } from "hono";
+import type { StoredView } from "../../compaction/context.ts";
+import { shortenOutput } from "../../compaction/shorten.ts";
+import { SelvageError } from "../../core/errors.ts";
+import type { TurnRequest } from "../../loop/agent.ts";
+import { systemClock } from "../../loop/clock.ts";
+import { measuresOf } from "../../loop/measures.ts";
+import type { Entry, ResultEntry, SessionKey, SessionState } from "../../ports.ts";
+import { limitBody, parseBody, readText } from "../body.ts";
+import { uiMessages } from "../encode/ui_messages.ts";
+import { answersIn, chatBody, inputOf, noteOf, type SentMessage } from "../decode/ui_request.ts";
+import { UI_STREAM_HEADERS, UiStreamEncoder } from "../encode/ui_stream.ts";
+import type { AppEnv } from "../env.ts";
+import { askedAgain, beginAt, beginWhole } from "../chat_history.ts";
+import type { StartedTurn, TurnHost } from "../host.ts";
+import type { AppOptions } from "../options.ts";
+import { type Problem, type Refuse, refuseMethod, statusOf } from "../problem.ts";
+import type { Following } from "../registry.ts";
+import { SSE_HEADERS, sseStream } from "../sse.ts";
+import { sessionId } from "./session_id.ts";
+
+const MAX_BODY = 8 * 1024 * 1024;
+
+/** Clients of the AI SDK show the text of a refusal to people as it is. */
+export const refuseChat: Refuse = (problem: Problem, headers) =>
+  new Response(problem.detail.slice(0, 900).toWellFormed(), {
+    status: statusOf(problem),
+    headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },
+  });
+
+/** What a request comes to: a new turn, or answers to the calls of one that waits. */
+type Asked = Pick<TurnRequest, "input" | "begin" | "client">;
+
+function bad(field: string, found: string, wanted: string): SelvageError {
+  return new SelvageError("bad_request", `Cannot use the body: ${field}: found ${found}, wanted ${wanted}`, {
+    fields: { field },
+  });
+}
+
+/** Routes of chats. */
+export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
+  const { store, clock = systemClock } = options;
+  const app = new Hono<AppEnv>();
+
+  function respond({ events, leave }: Following, goesOn?: { readonly turn: string }): Response {
+    const encoder = new UiStreamEncoder(goesOn);
+    const stream = sseStream(events, {
+      encode: (event) => encoder.encode(event),
+      last: () => encoder.end(),
+      clock,
+      onLeave: leave,
+      onEnd: host.enter(),
+    });
+    return new Response(stream, { headers: { ...SSE_HEADERS, ...UI_STREAM_HEADERS } });
+  }
+
+  function keyOf(c: HonoContext<AppEnv>): SessionKey {
+    const session = c.req.param("id") ?? "";
+    if (!sessionId.safeParse(session).success) throw notFound(session);
+    return { ...c.get("principal"), session };
+  }
+
+  /** Answers calls of a turn that waits; null where none does. */
+  async function answer(
+    message: SentMessage,
+    { key, clientSignal }: { readonly key: SessionKey; readonly clientSignal: AbortSignal },
+  ): Promise<StartedTurn | null> {
+    const { lease } = (await store.read(key))?.head ?? {};
+    const pending = lease?.pause?.pending ?? [];
+    if (lease === undefined || lease.turn !== message.id || pending.length === 0) return null;
+    const answers = answersIn(message, pending);
+    if (answers.results.length + answers.approvals.length === 0) {
+      throw bad("messages", "no answer to a call that waits", `one for ${pending.map(({ name }) => name)}`);
+    }
+    return await host.answer({ owner: key, turn: lease.turn, clientSignal, ...answers });
+  }
+
+  app.post("/", limitBody(MAX_BODY), async (c) => {
+    const request = c.req.raw;
+    const body = parseBody(await readText(request), chatBody);
+    const key = { ...c.get("principal"), session: body.id };
+    const last = body.message ?? body.messages?.at(-1);
+    const isAgain = body.trigger === "regenerate-message";
+    const wanted = "a new message of the user, or answers to calls that wait";
+    if (!isAgain && last?.role === "assistant") {
+      const started = await answer(last, { key, clientSignal: request.signal });
+      if (started !== null) return respond(started, { turn: started.turn });
+      throw new SelvageError(
+        "turn_not_paused",
+        `Cannot go on with the message ${JSON.stringify(last.id)}: no call of it waits for an answer`,
+      );
+    }
+    let asked: Asked;
+    if (last?.role === "user") asked = askedOf(last, body.messages);
+    else if (isAgain) {
+      asked = askedAnew((await store.read(key))?.entries ?? [], body.messageId ?? last?.id);
+    } else throw bad("messages", last === undefined ? "none" : `one of the ${last.role} at the end`, wanted);
+    const system = body.messages?.filter(({ role }) => role === "system") ?? [];
+    const instructions = system.map(inputOf).filter((text) => typeof text === "string" && text !== "");
+    const { agent = "default", onDisconnect = "abort", onPaused = "abort" } = body;
+    const started = await host.start({
+      owner: c.get("principal"),
+      agentName: agent,
+      session: body.id,
+      onDisconnect,
+      onPaused,
+      clientSignal: request.signal,
+      ...asked,
+      ...(instructions.length === 0 ? {} : { instructions: instructions.join("\n\n") }),
+    });
+    return respond(started);
+  });
+
+  app.get("/:id/stream", async (c) => {
+    const key = keyOf(c);
+    host.requireUp("follow");
+    const turn = await host.runningTurn(key);
+    const found = turn === null ? null : await host.follow(key, turn, 0);
+    return found === null ? c.body(null, 204) : respond(found);
+  });
+
+  app.get("/:id", async (c) => {
+    const key = keyOf(c);
+    const branch = c.req.query("branch");
+    const isNumber = branch === undefined || /^\d{1,9}$/.test(branch);
+    const state = isNumber
+      ? await store.read(key, branch === undefined ? {} : { branch: Number(branch) })
+      : null;
+    if (state === null) throw notFound(key.session);
+    const shown = await shownBy(options, state);
+    const { made } = (state.view ?? {}) as Partial<StoredView>;
+    const pending = state.head.lease?.pause?.pending ?? [];
+    const messages = uiMessages(state.entries, { shown, pending, ...(made === undefined ? {} : { made }) });
+    return c.json(messages.map(({ message }) => message));
+  });
+
+  app.all("/", refuseMethod("POST"));
+  app.all("/:id/stream", refuseMethod("GET"));
+  app.all("/:id", refuseMethod("GET"));
+  return app;
+}
+
+function notFound(session: string): SelvageError {
+  return new SelvageError(
+    "session_not_found",
+    `Cannot find the chat ${JSON.stringify(session.slice(0, 128))}`,
+  );
+}
+
+/** A turn for a message of the user. `history` is the whole one with the message, where it was sent. */
+function askedOf(message: SentMessage, history: readonly SentMessage[] | undefined): Asked {
+  return {
+    input: inputOf(message),
+    client: noteOf(message),
+    begin: ({ entries }) =>
+      history?.at(-1) === message ? beginWhole(entries, history) : beginAt(entries, message.id),
+  };
+}
+
+/** A turn that answers once more what the log has been asked. */
+function askedAnew(entries: readonly Entry[], id: string | undefined): Asked {
+  const entry = askedAgain(entries, id);
+  if (entry === null) throw bad("messageId", JSON.stringify(id ?? null), "a message of the chat");
+  const { message: { content }, client, seq } = entry;
+  return {
+    input: content,
+    begin: () => ({ fork: { at: seq } }),
+    ...(client === undefined ? {} : { client }),
+  };
+}
+
+/** How clients were shown the outputs of a log: those that were too long from the start are shortened. */
+async function shownBy(
+  { agents }: AppOptions,
+  { head, entries }: SessionState,
+): Promise<(entry: ResultEntry) => ResultEntry["output"]> {
+  const agent = agents[head.agent] ?? agents["default"];
+  const isCapped = entries.some((entry) => entry.kind === "result" && entry.cap !== undefined);
+  if (agent === undefined || !isCapped) return ({ output }) => output;
+  const measure = await measuresOf(agent).loadMeasure();
+  return ({ output, cap, call }) =>
+    cap === undefined ? output : shortenOutput(output, { tokens: cap, measure, ref: call });
+}
