@@ -135,7 +135,11 @@ function onSignal(): void {
 for (const name of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(name, onSignal);
 
 export default {
-  fetch: app.fetch,
+  fetch(request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response> {
+    // Not every platform calls `onListen`.
+    isListening = true;
+    return app.fetch(request, info);
+  },
   onListen({ hostname, port }: { readonly hostname: string; readonly port: number }): void {
     if (!isShut && !isLoopback(hostname)) {
       stopStart(

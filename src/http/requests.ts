@@ -13,6 +13,9 @@ import type { Notes } from "./notes.ts";
 /** Ids that callers may give. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
+/** What supervisors ask for all the time. */
+const PROBE = /\/(?:healthz|readyz)$/;
+
 /**
  * Gives a request its id, the one that it came with or a new one, and the response the same. A stream is told of when
  * it begins: its turn has an entry of its own for the end.
@@ -31,7 +34,7 @@ export function tellRequest(
     const principal = c.get("principal");
     const { turn, session } = principal === undefined ? {} : notes.of(principal);
     log({
-      level: status >= 500 ? "error" : "info",
+      level: status >= 500 ? "error" : PROBE.test(c.req.path) ? "debug" : "info",
       event: "request",
       request: id,
       method: c.req.method.slice(0, 40),

@@ -1,0 +1,14 @@
+FROM denoland/deno:2.9.6
+
+WORKDIR /app
+COPY deno.json deno.lock ./
+COPY tools ./tools
+COPY main.ts compose.ts config.ts ./
+COPY src ./src
+RUN deno install --frozen --entrypoint main.ts && deno cache --frozen main.ts && mkdir .selvage && chown deno:deno .selvage
+
+USER deno
+VOLUME /app/.selvage
+EXPOSE 8000
+# Only with SELVAGE_API_KEYS, or an auth in SELVAGE_CONFIG, does it listen for other machines.
+CMD ["deno", "serve", "-P=serve", "--cached-only", "--host", "0.0.0.0", "--port", "8000", "main.ts"]
