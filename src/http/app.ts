@@ -16,9 +16,11 @@ import { allowOrigins, secureHeaders } from "./headers.ts";
 import { TurnHost } from "./host.ts";
 import { Notes } from "./notes.ts";
 import type { AppOptions } from "./options.ts";
+import { refuseOpenAI } from "./openai_errors.ts";
 import { problemOf, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
 import { chatRoutes, refuseChat } from "./routes/chat.ts";
+import { completionRoutes } from "./routes/completions.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
@@ -70,8 +72,8 @@ export function createApp(options: AppOptions): App {
     refuseWith(c, { code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
   );
 
-  // How a protocol tells errors stands here, above authentication: `app.use("/v1/chat/*", speak(...))`.
-
+  // How a protocol tells errors stands here, above authentication.
+  for (const path of ["/v1/chat/*", "/v1/models/*"]) app.use(path, speak(refuseOpenAI));
   app.use("/api/chat/*", speak(refuseChat));
 
   // What anybody may ask for stands here.
@@ -103,6 +105,7 @@ export function createApp(options: AppOptions): App {
   app.route("/api/chat", chatRoutes(options, host));
   app.route("/v1/turns", turnRoutes(options, host));
   app.route("/v1/sessions", sessionRoutes(options, host));
+  app.route("/v1", completionRoutes(options, host));
   app.route("/v1", transcriptRoutes());
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;

@@ -46,7 +46,6 @@ export interface StartRequest extends
   HostRequest,
   Pick<
     TurnRequest,
-    | "input"
     | "pin"
     | "instructions"
     | "settings"
@@ -58,6 +57,10 @@ export interface StartRequest extends
     | "clientTools"
     | "onPaused"
   > {
+  /** Null where `prepare` leaves a turn in the session that goes on. */
+  readonly input: TurnRequest["input"] | null;
+  /** Puts into the session what the turn is to find there; not called for a turn that was started before. */
+  readonly prepare?: (place: { readonly turn: string; readonly session: string }) => Promise<void>;
   readonly agentName: string;
   /** Default: a new session. */
   readonly session?: string;
@@ -87,10 +90,11 @@ export class TurnHost {
   readonly #newId: (kind: "turn" | "session") => string;
   readonly #registry = new TurnRegistry();
   readonly #limits: LimitsOf | undefined;
-  readonly #quotas: Quotas;
+  #quotas: Quotas;
   readonly #notes: Notes;
   readonly #log: Log | undefined;
   readonly #hasContent: boolean;
+  readonly #options: AppOptions;
 
   /** Makes the host of an app. */
   constructor(options: AppOptions, notes: Notes) {
@@ -98,6 +102,7 @@ export class TurnHost {
     this.#notes = notes;
     this.#log = options.log;
     this.#hasContent = options.logContent === true;
+    this.#options = options;
     this.#agents = options.agents;
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
@@ -106,6 +111,13 @@ export class TurnHost {
     this.#newId = options.newId ?? ((kind) => randomId(kind === "turn" ? "t" : "s"));
     // None waits for a slow reader then.
     this.#drain.signal.addEventListener("abort", () => this.#registry.runAll());
+  }
+
+  /** A host of sessions in another store, whose turns count for their callers as those here do. */
+  beside(store: Store): TurnHost {
+    const host = new TurnHost({ ...this.#options, store }, this.#notes);
+    host.#quotas = this.#quotas;
+    return host;
   }
 
   /**
@@ -268,25 +280,28 @@ export class TurnHost {
     agent: Agent,
     request: StartRequest & { readonly turn: string; readonly session: string },
   ): Promise<StartedTurn> {
-    const { owner, turn, session, onDisconnect, clientSignal, idempotency: _, ...asked } = request;
+    const { owner, turn, session, onDisconnect, clientSignal, prepare, idempotency: _, ...asked } = request;
+    const { input } = asked;
     const key = { ...owner, session };
     const limits = limitsOf(this.#limits, owner);
     const stop = new AbortController();
     const signals = { signal: stop.signal, suspend: this.#drain.signal };
+    const place = { ...key, agent: withLimits(agent, limits), ...signals };
+    const ports = { store: this.#store, clock: this.#clock, newId: () => turn };
     const events = (): AsyncGenerator<TurnEvent, void> =>
-      runTurn({ ...asked, ...key, agent: withLimits(agent, limits), onDisconnect, ...signals }, {
-        store: this.#store,
-        clock: this.#clock,
-        newId: () => turn,
-      });
+      input === null
+        ? resumeTurn({ ...place, turn }, ports)
+        : runTurn({ ...asked, ...place, input, onDisconnect }, ports);
     const { id } = this.#notes.of(owner);
-    const tell = { input: asked.input, ...(id === undefined ? {} : { request: id }) };
-    const add = (onEnd: () => Promise<void>) =>
-      this.#add({ turn, key, stop, onDisconnect, events, onEnd, tell }, async (error) => {
+    const tell = { ...(input === null ? {} : { input }), ...(id === undefined ? {} : { request: id }) };
+    const add = async (onEnd: () => Promise<void>): Promise<FollowedTurn> => {
+      await prepare?.({ turn, session });
+      return await this.#add({ turn, key, stop, onDisconnect, events, onEnd, tell }, async (error) => {
         if (error.code !== "turn_interrupted") return false;
         await this.#revive(key, String(error.fields["turn"]));
         return true;
       });
+    };
     const counted = () => this.#counted(owner, { turn, session, limits, add });
     const started = await untilBegun(counted, { clientSignal, stop, onDisconnect });
     return { ...started.follow(0), turn, session, isReplay: false };

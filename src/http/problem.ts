@@ -41,6 +41,8 @@ export const STATUS: Readonly<Record<string, number>> = {
   turn_running: 409,
   turn_interrupted: 409,
   turn_exists: 409,
+  history_mismatch: 409,
+  turn_aborted: 400,
   too_many_branches: 409,
   bad_fork: 409,
   turn_paused: 409,

@@ -53,6 +53,8 @@ export class Quotas {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #notes: Notes;
+  /** Turns that run here: of some no store knows. */
+  readonly #here = new Set<string>();
 
   /** Counts in a store. What responses are to tell of it goes into the notes. */
   constructor({ store, clock, notes = new Notes() }: QuotasOptions) {
@@ -145,7 +147,9 @@ export class Quotas {
         { fields: { limit, headers: { "retry-after": "1" } } },
       );
     }
+    this.#here.add(turn);
     return async () => {
+      this.#here.delete(turn);
       await this.#change<Running, void>(group, name, (before, by) => {
         const { [turn]: own, ...turns } = before?.turns ?? {};
         return { value: own?.mark === place.mark ? { turns, by } : null, result: undefined };
@@ -157,6 +161,7 @@ export class Quotas {
   async #gone(tenant: string, turns: Running["turns"]): Promise<ReadonlySet<string>> {
     const gone = new Set<string>();
     for (const [turn, { session, user, at }] of Object.entries(turns)) {
+      if (this.#here.has(turn)) continue;
       const owner = { tenant, ...(user === undefined ? {} : { user }) };
       const now = this.#clock.now();
       // The id is claimed with the lease: before that it is about to begin.

@@ -27,7 +27,7 @@ export interface Asked {
 export function askedOf({ instructions, settings, compaction, clientTools = [] }: Asked): Asked {
   return {
     ...(instructions === undefined || instructions.trim() === "" ? {} : { instructions }),
-    ...(settings === undefined ? {} : { settings }),
+    ...(settings === undefined || Object.keys(settings).length === 0 ? {} : { settings }),
     ...(compaction === undefined ? {} : { compaction }),
     ...(clientTools.length === 0 ? {} : { clientTools: structuredClone(clientTools) }),
   };
