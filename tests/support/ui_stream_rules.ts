@@ -117,7 +117,7 @@ export function assertUiOrder(chunks: readonly Json[], known: readonly string[] 
         if (!calls.has(chunk.toolCallId) || calls.get(chunk.toolCallId) === "answered") {
           fail(at, "no such call, or a second answer");
         }
-        calls.set(chunk.toolCallId, "answered");
+        if (chunk.preliminary !== true) calls.set(chunk.toolCallId, "answered");
         break;
       case "error":
       case "abort":

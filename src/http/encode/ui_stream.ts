@@ -107,6 +107,14 @@ export class UiStreamEncoder {
       case "tool.call":
         this.#closeParts();
         return this.#takeCall(event);
+      case "tool.progress": {
+        const { id: toolCallId } = this.#startCall(event);
+        return this.#push("tool-output-available", {
+          toolCallId,
+          output: event.data ?? null,
+          preliminary: true,
+        });
+      }
       case "tool.result":
         return this.#takeResult(event);
       case "context": {
