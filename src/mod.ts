@@ -23,6 +23,8 @@ export type { AnswerFormat, ToolChoice } from "./core/settings.ts";
 export type { CompactionLimits, CompactionSettings } from "./compaction/budget.ts";
 export type {
   Agent,
+  AiSdkTool,
+  AiSdkToolSet,
   AnswerRequest,
   Approval,
   CallAnswer,

@@ -8,6 +8,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { Agent } from "../loop/agent.ts";
 import { budgetOf } from "../loop/measures.ts";
 import { systemClock } from "../loop/clock.ts";
+import { ownTools } from "../loop/tool_set.ts";
 import { authenticate, openAccess } from "./auth.ts";
 import { Bodies } from "./bodies.ts";
 import { Drain } from "./drain.ts";
@@ -113,7 +114,7 @@ export function createApp(options: AppOptions): App {
 
 /** What would fail in every turn of an agent fails when the app is made. */
 function requireAgent(name: string, agent: Agent): void {
-  const names = (agent.tools ?? []).map((tool) => tool.name);
+  const names = ownTools(agent.tools).map((tool) => tool.name);
   const twice = names.find((tool, index) => names.indexOf(tool) !== index);
   if (twice !== undefined) {
     throw new TypeError(

@@ -17,6 +17,9 @@ import type {
   Tool,
   ToolSchema,
 } from "../ports.ts";
+import type { AiSdkTool, AiSdkToolSet } from "./tool_set.ts";
+
+export type { AiSdkTool, AiSdkToolSet };
 
 /** An agent: a model with instructions and tools. */
 export interface Agent {
@@ -24,8 +27,8 @@ export interface Agent {
   readonly model: Model;
   /** Instructions for the model. Default none. */
   readonly system?: string;
-  /** Tools the model may call. */
-  readonly tools?: readonly Tool[];
+  /** Tools the model may call: a list of our own, or a tool set of the AI SDK as it is. */
+  readonly tools?: readonly Tool[] | AiSdkToolSet;
   /** Whether the model has the built-in tool `recall`, which reads originals of the log. Default true. */
   readonly recall?: boolean;
   /** Model calls in one turn. Default 50. */

@@ -8,6 +8,7 @@ import type { Tool, ToolSchema } from "../ports.ts";
 import type { Agent } from "./agent.ts";
 import { budgetOf } from "./measures.ts";
 import { toolsOf } from "./recall.ts";
+import { ownTools } from "./tool_set.ts";
 
 /** A tool that the client runs: its schema is the client's own, and checked by it. */
 function clientTool({ name, description, inputSchema }: ToolSchema): Tool {
@@ -41,7 +42,7 @@ export function withClientTools(agent: Agent, clientTools: readonly ToolSchema[]
       { fields: { field: "clientTools" } },
     );
   }
-  const own = { ...agent, tools: [...agent.tools ?? [], ...clientTools.map(clientTool)] };
+  const own = { ...agent, tools: [...ownTools(agent.tools), ...clientTools.map(clientTool)] };
   try {
     budgetOf(own);
   } catch (error) {

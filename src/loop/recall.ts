@@ -8,6 +8,7 @@ import { originalText, pageOf, parseRef, type Ref, searchOriginals } from "../co
 import { callsOf } from "../compaction/render.ts";
 import type { Entry, Tool } from "../ports.ts";
 import type { Agent } from "./agent.ts";
+import { ownTools } from "./tool_set.ts";
 import { defineTool } from "./tools.ts";
 
 /** Its name. A tool of the agent's own that is called the same takes its place. */
@@ -102,8 +103,8 @@ export function recallTool(entries: () => readonly Entry[]): Tool {
 }
 
 /** Whether an agent's model is offered the built-in tool. */
-export function hasRecall({ recall = true, tools = [] }: Agent): boolean {
-  return recall && !tools.some(({ name }) => name === RECALL);
+export function hasRecall({ recall = true, tools }: Agent): boolean {
+  return recall && !ownTools(tools).some(({ name }) => name === RECALL);
 }
 
 /**
@@ -113,7 +114,7 @@ export function hasRecall({ recall = true, tools = [] }: Agent): boolean {
  * @param log The log that the built-in tool reads; without it the tools can only be told about.
  */
 export function toolsOf(agent: Agent, log?: () => readonly Entry[]): readonly Tool[] {
-  const { tools = [] } = agent;
+  const tools = ownTools(agent.tools);
   if (!hasRecall(agent)) return tools;
   return [...tools, log === undefined ? NO_LOG : recallTool(log)];
 }

@@ -61,8 +61,14 @@ export class StepCalls {
   callOptions(
     reason: FinishReason,
   ): Pick<RunCallsOptions, "agent" | "tools" | "reason" | "context" | "signal" | "clock"> {
-    const { agent, clock, key: { tenant, user, session } } = this.#turn.opened;
-    const context = { session, tenant, ...(user === undefined ? {} : { user }) };
+    const { agent, clock, context: { entries }, key: { tenant, user, session } } = this.#turn.opened;
+    const answer = entries.findLast(({ kind }) => kind === "assistant")?.seq ?? 0;
+    const context = {
+      session,
+      tenant,
+      ...(user === undefined ? {} : { user }),
+      messages: () => this.#turn.asking.requestBefore(answer).messages,
+    };
     return { agent, tools: this.#turn.tools, reason, context, signal: this.#turn.signals.hands, clock };
   }
 

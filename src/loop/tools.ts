@@ -198,7 +198,7 @@ export function copyOf(value: unknown): unknown {
  * @param options Tools, signal, clock, time limit.
  */
 export async function runCall(
-  call: { readonly name: string; readonly input: unknown },
+  call: { readonly name: string; readonly input: unknown; readonly ref?: string },
   options: RunCallOptions,
 ): Promise<CallOutcome> {
   const { clock, signal } = options;
@@ -222,8 +222,9 @@ export async function runCall(
     // A copy: the log holds the original, and a tool may do with its input what it likes.
     const input = tool.parse(copyOf(call.input));
     if (!input.ok) return end(failure(`Cannot call ${tool.name}: its input is invalid: ${input.message}`));
+    const place = call.ref === undefined ? {} : { call: call.ref };
     const work = (signal: AbortSignal): unknown => {
-      const made = tool.execute?.(input.value, { ...options.context, signal });
+      const made = tool.execute?.(input.value, { ...options.context, ...place, signal });
       return isGenerator(made)
         ? lastOf(made, { signal, onProgress: options.onProgress ?? (() => {}) })
         : made;

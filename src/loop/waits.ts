@@ -68,7 +68,8 @@ async function judge(
     const input = tool.parse(copyOf(call.input));
     if (!input.ok) return { kind: "run" };
     if (tool.execute === undefined) return { kind: "wait", reason: "tool" };
-    const ask = (signal: AbortSignal) => tool.needsApproval?.(input.value, { ...context, signal });
+    const ask = (signal: AbortSignal) =>
+      tool.needsApproval?.(input.value, { ...context, call: call.ref, signal });
     const timeoutMs = tool.timeoutMs ?? agent.toolTimeoutMs ?? 60_000;
     const asked = await bounded(ask, { signal, clock, timeoutMs });
     switch (asked.kind) {

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { Message } from "../core/message.ts";
+
 /** A tool as the model is told about it. */
 export interface ToolSchema {
   /** Name. */
@@ -24,6 +26,10 @@ export interface ToolContext {
   readonly tenant: string;
   /** User of the tenant. */
   readonly user?: string;
+  /** Reference of the call, for example `e41.0`. */
+  readonly call?: string;
+  /** What the model was sent in the step that asked for the call. */
+  readonly messages?: () => readonly Message[];
 }
 
 /** Input that passed, or a sentence on why it did not. */
