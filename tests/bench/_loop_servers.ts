@@ -32,14 +32,14 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const HEADERS = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
-function frame(delta: unknown, finish_reason: string | null = null): string {
+export function frame(delta: unknown, finish_reason: string | null = null): string {
   const choices = [{ index: 0, delta, logprobs: null, finish_reason }];
   return `data: ${
     JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 0, model: "m", choices })
   }\n\n`;
 }
 
-function ending(reason: string, tokens: number): string {
+export function ending(reason: string, tokens: number): string {
   const usage = { prompt_tokens: tokens, completion_tokens: 20, total_tokens: tokens + 20 };
   return `${frame({}, reason)}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
 }
@@ -92,7 +92,7 @@ function model(): (request: Request) => Promise<Response> {
 }
 
 /** Passes requests on, read by read, and lets go of the model where the client has gone. */
-function raw(url: string): (request: Request) => Promise<Response> {
+export function raw(url: string): (request: Request) => Promise<Response> {
   return async (request) => {
     const body = await request.arrayBuffer();
     const response = await fetch(`${url}/chat/completions`, {
@@ -116,7 +116,7 @@ function raw(url: string): (request: Request) => Promise<Response> {
 }
 
 /** The service, as an embedder makes it. */
-function own(url: string): (request: Request) => Response | Promise<Response> {
+export function own(url: string): (request: Request) => Response | Promise<Response> {
   const lines = "const line = 0;\n".repeat(1_000);
   const readFile = defineTool({
     name: "read_file",

@@ -7,6 +7,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ run(): Promise<void> }>>>
   selection: () => import("./selection.ts"),
   stall: () => import("./stall.ts"),
   store: () => import("./store.ts"),
+  streams: () => import("./streams.ts"),
   tokens: () => import("./tokens.ts"),
   validity: () => import("./validity.ts"),
 };

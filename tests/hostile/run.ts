@@ -2,6 +2,7 @@
 import { STATUS } from "../../src/http/problem.ts";
 import { systemClock } from "../../src/loop/clock.ts";
 import { Random } from "../crash/_setup.ts";
+import { rssOf } from "../support/memory.ts";
 import { startServer } from "../support/server.ts";
 import { type HostileRequest, KIND_NAMES, makeRequest } from "./_requests.ts";
 
@@ -95,11 +96,6 @@ function judge(kind: string, { text, hangs }: { readonly text: string; readonly 
   return faults;
 }
 
-async function rssMiB(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
-  return Number(status.match(/^VmRSS:\s+(\d+)/m)?.[1] ?? 0) / 1_024;
-}
-
 /** Sends `count` requests, and `slow` bodies that never end; reports what should not have been. */
 export async function runHostile(
   { count, slow = 0, seed }: { readonly count: number; readonly slow?: number; readonly seed: number },
@@ -118,7 +114,7 @@ export async function runHostile(
   };
   // Every kind once before memory is measured: what is loaded lazily is loaded then.
   for (; n < Math.min(count, KIND_NAMES.length); n++) await send(makeRequest(n, random));
-  const before = await rssMiB(server.pid);
+  const before = await rssOf(server.pid);
   const worker = async (): Promise<void> => {
     while (n < count) await send(makeRequest(n++, random));
   };
@@ -137,7 +133,7 @@ export async function runHostile(
   const health = await fetch(`${server.url}/readyz`);
   if (health.status !== 200) faults.push(`the server is not ready afterwards: ${health.status}`);
   await health.body?.cancel();
-  const rssGrownMiB = Math.round(await rssMiB(server.pid) - before);
+  const rssGrownMiB = Math.round((await rssOf(server.pid) - before) / 1_024);
   if (rssGrownMiB > 400) faults.push(`memory has grown by ${rssGrownMiB} MiB`);
   const told = server.log.filter((line) => /"event":"fault"|Unhandled|panicked/.test(line));
   for (const line of told.slice(0, 5)) faults.push(`the log says ${line.slice(0, 400)}`);
