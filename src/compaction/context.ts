@@ -94,6 +94,12 @@ function sum(records: readonly { readonly tokens: number }[]): number {
   return records.reduce((total, record) => total + record.tokens, 0);
 }
 
+/** Tokens of an entry as it is shown at the most. */
+export function entryTokens(entry: Entry, measure: TextMeasure): number {
+  const tokens = sum(recordsOf({ kind: "entry", entry, shown: null }, measure));
+  return entry.kind === "result" ? Math.min(tokens, entry.cap ?? Infinity) : tokens;
+}
+
 function isResult({ item }: Shown): boolean {
   return item.kind === "entry" && item.entry.kind === "result";
 }

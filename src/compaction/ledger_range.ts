@@ -71,3 +71,46 @@ export class RangeSum {
     };
   }
 }
+
+/** What a line of a ledger, or a range, says of one thing. */
+export type Recorded =
+  | { readonly kind: "user"; readonly seq: number }
+  | {
+    readonly kind: "pair";
+    readonly seq: number;
+    readonly ref: string;
+    readonly tool: string;
+    readonly status: CallStatus;
+  };
+
+/** A ledger without one thing: its line is left out, or the range that counts it counts one less. */
+export function withoutLine(lines: readonly LedgerLine[], gone: Recorded): readonly LedgerLine[] {
+  const isIt = (line: LedgerLine): boolean =>
+    gone.kind === "pair"
+      ? line.kind === "pair" && line.ref === gone.ref
+      : line.kind === "user" && line.seq === gone.seq;
+  if (lines.some(isIt)) return lines.filter((line) => !isIt(line));
+  return lines.flatMap((line) => {
+    if (line.kind !== "range" || gone.seq < line.seq || gone.seq > line.to) return [line];
+    const less = gone.kind === "user"
+      ? { ...line, users: Math.max(0, line.users - 1) }
+      : withoutCall(line, gone);
+    return less.users + less.answers > 0 || Object.keys(less.calls).length > 0 ? [less] : [];
+  });
+}
+
+/** A range that counts one call less: under its tool, or under the others where it has no name. */
+function withoutCall(range: Range, { tool, status }: Extract<Recorded, { kind: "pair" }>): Range {
+  const calls = new Map(Object.entries(range.calls));
+  for (const name of [tool, OTHERS]) {
+    const by = calls.get(name);
+    const times = by?.[status] ?? 0;
+    if (times === 0) continue;
+    const { [status]: _, ...others } = by ?? {};
+    const left = times === 1 ? others : { ...by, [status]: times - 1 };
+    if (Object.keys(left).length === 0) calls.delete(name);
+    else calls.set(name, left);
+    break;
+  }
+  return { ...range, calls: Object.fromEntries(calls) };
+}

@@ -4,6 +4,9 @@
  * @module
  */
 import type { Entry, ResultEntry, Tool } from "../ports.ts";
+import type { StoredView } from "./context.ts";
+import type { LedgerLine } from "./ledger.ts";
+import { withoutLine } from "./ledger_range.ts";
 import { callsOf } from "./render.ts";
 
 /**
@@ -33,6 +36,64 @@ export function wholeAtoms(entries: readonly Entry[], seqs: readonly number[]): 
 /** Number of the entry that made the call of a result. */
 function messageOf({ call }: ResultEntry): number {
   return Number.parseInt(call.slice(1));
+}
+
+/**
+ * The entries that are pinned: inputs that came with a pin, and what was pinned later, less what was let go.
+ *
+ * @param entries The log.
+ * @param pins By ref, as the head of a session has them.
+ * @returns Numbers of the entries of the user and of results.
+ */
+export function pinnedEntries(
+  entries: readonly Entry[],
+  pins: Readonly<Record<string, boolean>> = {},
+): readonly number[] {
+  return entries.flatMap((entry) => {
+    if (entry.kind === "user") return pins[`e${entry.seq}`] ?? entry.pinned === true ? [entry.seq] : [];
+    return entry.kind === "result" && pins[entry.call] === true ? [entry.seq] : [];
+  });
+}
+
+/**
+ * The view that shows entries verbatim which an earlier cut has summarised, and without shortening what was trimmed:
+ * they leave the ledger, so that each pair is either shown or recorded.
+ *
+ * @param view The view in force.
+ * @param entries The log.
+ * @param pinned Numbers of the entries that are pinned from now on.
+ * @returns The view in force itself, where it shows them so already.
+ */
+export function withPins(
+  view: StoredView,
+  entries: readonly Entry[],
+  pinned: readonly number[],
+): StoredView {
+  const whole = wholeAtoms(entries, pinned);
+  const shown = new Set(view.pinned);
+  const back = whole.filter((seq) => seq < view.cut && !shown.has(seq));
+  const trims = view.trims.filter(([seq]) => !pinned.includes(seq));
+  if (back.length === 0 && trims.length === view.trims.length) return view;
+  const { made: _, ...rest } = view;
+  return {
+    ...rest,
+    version: view.version + 1,
+    pinned: [...new Set([...view.pinned, ...back])].sort((a, b) => a - b),
+    trims,
+    ledger: withoutEntries(view.ledger, back.flatMap((seq) => entries[seq] ?? [])),
+  };
+}
+
+/** A ledger without the lines of entries that are shown again. */
+function withoutEntries(ledger: readonly LedgerLine[], entries: readonly Entry[]): readonly LedgerLine[] {
+  let lines = ledger;
+  for (const entry of entries) {
+    if (entry.kind === "user") lines = withoutLine(lines, { kind: "user", seq: entry.seq });
+    if (entry.kind !== "result") continue;
+    const { call: ref, toolName: tool, status } = entry;
+    lines = withoutLine(lines, { kind: "pair", seq: messageOf(entry), ref, tool, status });
+  }
+  return lines;
 }
 
 /**

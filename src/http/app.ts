@@ -22,6 +22,7 @@ import { problemOf, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
 import { chatRoutes, refuseChat } from "./routes/chat.ts";
 import { completionRoutes } from "./routes/completions.ts";
+import { restRoutes } from "./routes/at_rest.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
@@ -107,6 +108,7 @@ export function createApp(options: AppOptions): App {
   app.route("/v1/turns", turnRoutes(options, host));
   app.route("/v1/sessions", sessionRoutes(options, host));
   app.route("/v1", completionRoutes(options, host));
+  app.route("/v1/sessions", restRoutes(options, host));
   app.route("/v1", transcriptRoutes());
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;

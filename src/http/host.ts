@@ -206,6 +206,11 @@ export class TurnHost {
     return { key, agent: this.#agent(head.agent, "show") };
   }
 
+  /** The agent of a name; `action` says what cannot be done without it. Throws `unknown_agent`. */
+  agentNamed(name: string, action: string): Agent {
+    return this.#agent(name, action);
+  }
+
   /** Notes a stream that is to end before the service does; call what it returns when it has. */
   enter(): () => void {
     return this.#drain.enter();

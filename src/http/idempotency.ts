@@ -7,7 +7,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { Owner, Store } from "../ports.ts";
 
 /** Milliseconds for which an idempotency key is known. */
-const KEY_KNOWN_MS = 24 * 3_600_000;
+export const KEY_KNOWN_MS = 24 * 3_600_000;
 
 /** What an idempotency key may be made of. */
 const KEY = /^[\x21-\x7e]{1,255}$/;

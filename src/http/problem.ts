@@ -52,6 +52,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   idempotency_key_reused: 422,
   body_too_large: 413,
   input_too_large: 413,
+  pinned_too_big: 413,
   summary_too_large: 413,
   shutting_down: 503,
   turn_suspended: 503,

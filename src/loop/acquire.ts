@@ -73,7 +73,7 @@ export async function whileRunning<T>(
  * The turn that a new one closes: left by its process, where it does not go on without readers, or waiting for answers
  * that are not to come any more.
  */
-function turnInTheWay(
+export function turnInTheWay(
   error: unknown,
   onPaused: TurnRequest["onPaused"],
 ): Pick<LeftPlace, "turn" | "takeover"> | null {

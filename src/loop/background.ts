@@ -61,6 +61,7 @@ export class BackgroundCompaction {
   }
 }
 
-function reasonOf(error: unknown): string {
+/** Why there is no prose: the code of what was thrown. */
+export function reasonOf(error: unknown): string {
   return error instanceof SelvageError ? error.code : "summary_failed";
 }

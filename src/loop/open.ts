@@ -16,7 +16,7 @@ import { type Beginning, beginningOf } from "./fork.ts";
 import { randomId } from "./ids.ts";
 import { endLeft, type LeftTurn, type StoredTurn, takeOver } from "./left.ts";
 import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
-import { pinnedInputs, requireInput, requireRoom } from "./room.ts";
+import { pinnedAtoms, requireInput, requireRoom } from "./room.ts";
 
 /** What a turn starts with. */
 export interface OpenedTurn extends StoredTurn {
@@ -63,7 +63,7 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
     const begun = await beginningOf(leased, { request, store: ports.store, key });
     const { head, entries } = begun;
     const budget = budgetOf(agent, head.meter);
-    await requireRoom([...pinnedInputs(entries), input], { agent, limit: budget.maxInput });
+    await requireRoom(input, { agent, limit: budget.maxInput, pinned: pinnedAtoms(entries, head.pins) });
     const opened = await measured(agent, { ...begun, budget });
     const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
     return { ...opened, agent, asked, clock, key, head, lease, budget, before: begun.before, ...untold };

@@ -4,7 +4,9 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Entry } from "../ports.ts";
+import { entryTokens } from "../compaction/context.ts";
+import { pinnedEntries, wholeAtoms } from "../compaction/pins.ts";
+import type { Entry, SessionHead } from "../ports.ts";
 import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
 import type { Agent, TurnRequest } from "./agent.ts";
 import { budgetOf, measuresOf } from "./measures.ts";
@@ -22,11 +24,9 @@ function inputTokens(input: Input, measure: TextMeasure): number {
   return parts.reduce((total, part) => total + measurePart(part, measure), MESSAGE_OVERHEAD);
 }
 
-/** Inputs of earlier turns that stay verbatim, and so take room from a new one. */
-export function pinnedInputs(entries: readonly Entry[]): readonly Input[] {
-  return entries.flatMap((entry) =>
-    entry.kind === "user" && entry.pinned === true ? [entry.message.content] : []
-  );
+/** Entries that stay verbatim, whole atoms, and so take room from a new input. */
+export function pinnedAtoms(entries: readonly Entry[], pins: SessionHead["pins"]): readonly Entry[] {
+  return wholeAtoms(entries, pinnedEntries(entries, pins)).flatMap((seq) => entries[seq] ?? []);
 }
 
 /**
@@ -41,25 +41,31 @@ export async function requireInput(input: Input, agent: Agent): Promise<void> {
   if (isEmptyInput(input)) {
     throw new SelvageError("input_empty", "Cannot take the input: found an empty one, wanted text or a file");
   }
-  await requireRoom([input], { agent, limit: maxInput });
+  await requireRoom(input, { agent, limit: maxInput });
 }
 
-/** Refuses messages for which no compaction could make room: stored, they would brick the session. */
+/** Refuses an input for which no compaction could make room beside what is pinned: stored, it would brick the session. */
 export async function requireRoom(
-  inputs: readonly Input[],
-  { agent, limit }: { readonly agent: Agent; readonly limit: number },
+  input: Input,
+  { agent, limit, pinned = [] }: {
+    readonly agent: Agent;
+    readonly limit: number;
+    readonly pinned?: readonly Entry[];
+  },
 ): Promise<void> {
   const { tokenFactor: factor = 1 } = agent.model;
   const measures = measuresOf(agent);
   const count = (measure: TextMeasure): number =>
-    Math.ceil(factor * inputs.reduce((total, input) => total + inputTokens(input, measure), 0));
+    Math.ceil(
+      factor * pinned.reduce((sum, entry) => sum + entryTokens(entry, measure), inputTokens(input, measure)),
+    );
   if (count(measures.bound) <= limit) return;
   const tokens = count(await measures.loadMeasure());
   if (tokens <= limit) return;
-  const pinned = inputs.length === 1 ? "" : `, the ${inputs.length - 1} pinned before it included`;
+  const beside = pinned.length === 0 ? "" : `, the ${pinned.length} pinned before it included`;
   throw new SelvageError(
     "input_too_large",
-    `Cannot take the input: found one of ${tokens} tokens${pinned}, wanted at most ${limit}`,
+    `Cannot take the input: found one of ${tokens} tokens${beside}, wanted at most ${limit}`,
     { fields: { tokens, limit } },
   );
 }

@@ -150,7 +150,7 @@ export class Turn {
       onFailure: (error) => isDeleted(error) ? this.#signals.cancel(error) : this.#signals.fail(error),
       onCancel: () => this.#signals.cancel(new DOMException("The turn was cancelled", "AbortError")),
     });
-    this.#log = new TurnLog({ turn: lease.turn, context, journal: this.#journal, clock });
+    this.#log = new TurnLog({ turn: lease.turn, context, pins: head.pins, journal: this.#journal, clock });
     this.#asking = new Asking({ agent, asked: opened.asked, context, budget });
     this.#compactor = new Compactor({
       context,

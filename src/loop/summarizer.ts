@@ -28,6 +28,8 @@ export interface SummaryRequest {
    * before, and its provider's cache may hold them.
    */
   readonly ownPrefix: Omit<ModelRequest, "maxOutput"> | null;
+  /** What the prose is to give most room to. */
+  readonly focus?: string;
 }
 
 /** What {@link summarize} needs beside the request. */
@@ -70,9 +72,10 @@ const TASK =
  * @throws SelvageError `summary_*` where the model gave none that counts; what the model throws; the signal's reason.
  */
 export async function summarize(request: SummaryRequest, options: SummarizeOptions): Promise<string> {
-  const { removed, earlier, maxTokens, measure, ownPrefix } = request;
+  const { removed, earlier, maxTokens, measure, ownPrefix, focus } = request;
   const known = new Set(removed.flatMap((entry) => callsOf(entry).map(({ ref }) => ref)));
-  const length = `At most ${Math.max(40, Math.floor(maxTokens * 0.6))} words in all.`;
+  const length = `At most ${Math.max(40, Math.floor(maxTokens * 0.6))} words in all.` +
+    (focus === undefined ? "" : ` Give most room to this: ${JSON.stringify(focus)}.`);
   let found: Summary = { narrative: earlier, outcomes: {} };
   const pieces = ownPrefix === null ? piecesOf(request, options.model) : [null];
   for (const piece of pieces) {

@@ -4,7 +4,8 @@
  * @module
  */
 import type { Context } from "../compaction/context.ts";
-import type { Clock, Entry, ResultEntry } from "../ports.ts";
+import { pinnedEntries } from "../compaction/pins.ts";
+import type { Clock, Entry, ResultEntry, SessionHead } from "../ports.ts";
 import { abortedResult, type Call, openCalls } from "./calls.ts";
 import type { Journal } from "./journal.ts";
 
@@ -13,6 +14,8 @@ export interface TurnLogOptions {
   /** Id of the turn. */
   readonly turn: string;
   readonly context: Context;
+  /** Pins by ref, as the session's head has them. */
+  readonly pins: SessionHead["pins"];
   readonly journal: Journal;
   readonly clock: Clock;
 }
@@ -44,9 +47,7 @@ export class TurnLog {
 
   /** Entries that stay verbatim while the turn runs: what the caller pins, and what the turn is asked to do. */
   get pinned(): readonly number[] {
-    const pinned = this.all.flatMap((entry) =>
-      entry.kind === "user" && entry.pinned === true ? [entry.seq] : []
-    );
+    const pinned = pinnedEntries(this.all, this.#options.pins);
     const task = this.ours.find((entry) => entry.kind === "user")?.seq;
     return task === undefined || pinned.includes(task) ? pinned : [...pinned, task];
   }

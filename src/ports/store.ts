@@ -121,6 +121,8 @@ export interface SessionHead {
   readonly flag?: { readonly reason: string; readonly since: number };
   /** What the meter knows from the provider's bill. */
   readonly meter?: unknown;
+  /** Entries and calls by ref that were pinned (true), or whose pin was taken away (false). */
+  readonly pins?: Readonly<Record<string, boolean>>;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /** Milliseconds since the epoch. */
@@ -153,6 +155,8 @@ export interface Commit {
   readonly flag?: { readonly reason: string; readonly since: number } | null;
   /** What the meter knows from the provider's bill. */
   readonly meter?: unknown;
+  /** All pins from now on. */
+  readonly pins?: Readonly<Record<string, boolean>>;
   /** Events of the turn, in order, for clients that lost their stream. Kept for an hour after the last. */
   readonly events?: readonly StoredEvent[];
   /** Ends the lease with this commit: the turn is over. */

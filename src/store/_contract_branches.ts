@@ -117,6 +117,17 @@ export const branchCases: readonly ContractCase[] = cases((test) => {
     assert.equal(await texts(store), "0o 1p 2q");
   });
 
+  test("keeps pins, those of shared entries alone in a new branch", async (store) => {
+    const lease = await sixEntries(store);
+    await store.commit(KEY, lease, { pins: { e1: true, "e3.0": true } });
+    await store.commit(KEY, lease, { entries: named(6, "g") });
+    assert.deepEqual((await store.read(KEY))?.head.pins, { e1: true, "e3.0": true });
+    await store.commit(KEY, lease, { fork: { from: 0, at: 2, view: 1 }, entries: named(2, "x") });
+    assert.deepEqual((await store.read(KEY))?.head.pins, { e1: true });
+    await store.commit(KEY, lease, { pins: {} });
+    assert.deepEqual((await store.read(KEY))?.head.pins, {});
+  });
+
   test("refuses a fork that leaves no entry of a branch, and changes nothing", async (store) => {
     const lease = await sixEntries(store);
     const before = await store.read(KEY);

@@ -175,7 +175,17 @@ function withFork<Head extends SessionHead>(key: SessionKey, head: Head, { from,
     );
   }
   const made = { parent: from, at, base: view, length: at, view };
-  return { ...head, branch: branches.length, branches: [...branches, made], length: at, view };
+  const { pins } = head;
+  // What the new branch does not share, it has not pinned: the same number is another entry there.
+  const shared = Object.entries(pins ?? {}).filter(([ref]) => Number.parseInt(ref.slice(1)) < at);
+  return {
+    ...head,
+    ...(pins === undefined ? {} : { pins: Object.fromEntries(shared) }),
+    branch: branches.length,
+    branches: [...branches, made],
+    length: at,
+    view,
+  };
 }
 
 /**
@@ -222,6 +232,7 @@ export function withCommit(
     view,
     ...(flag === undefined ? {} : { flag }),
     ...(commit.meter === undefined ? {} : { meter: commit.meter }),
+    ...(commit.pins === undefined ? {} : { pins: commit.pins }),
     updatedAt: now,
     ...(commit.release ? {} : { lease: left }),
   };
@@ -256,6 +267,7 @@ export function isWhereCommitLeads(
     (commit.view === undefined || head.view === commit.view.version) &&
     (commit.flag === undefined || isSame(head.flag ?? null, commit.flag)) &&
     (commit.meter === undefined || isSame(head.meter, commit.meter)) &&
+    (commit.pins === undefined || isSame(head.pins, commit.pins)) &&
     (commit.pause === undefined || release === true || isSame(head.lease?.pause, commit.pause));
 }
 

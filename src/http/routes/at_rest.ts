@@ -1,0 +1,81 @@
+/**
+ * `/v1/sessions/:id/compact` and `/pins`: what is done to a session between its turns.
+ *
+ * @module
+ */
+import { type Context, Hono } from "hono";
+import * as z from "zod";
+import { SelvageError } from "../../core/errors.ts";
+import type { RestPlace } from "../../loop/at_rest.ts";
+import { systemClock } from "../../loop/clock.ts";
+import { compactNow } from "../../loop/compact_now.ts";
+import { listPins, setPin } from "../../loop/pins.ts";
+import { limitBody, parseBody, readText } from "../body.ts";
+import type { AppEnv } from "../env.ts";
+import type { TurnHost } from "../host.ts";
+import { claimKey, idempotencyOf, KEY_KNOWN_MS } from "../idempotency.ts";
+import type { AppOptions } from "../options.ts";
+import { sessionId } from "./turns.ts";
+
+const MAX_BODY = 64 * 1024;
+
+const compactBody = z.strictObject({
+  focus: z.string().trim().min(1).max(2_000).exactOptional(),
+  compactTo: z.number().exactOptional(),
+  dryRun: z.boolean().exactOptional(),
+});
+
+const pinBody = z.strictObject({ ref: z.string().max(100), pinned: z.boolean() });
+
+/** Routes that compact a session, and pin what is to stay verbatim. */
+export function restRoutes({ store, clock = systemClock }: AppOptions, host: TurnHost): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+
+  async function placeOf(c: Context<AppEnv>): Promise<RestPlace> {
+    const session = c.req.param("id") ?? "";
+    const key = { ...c.get("principal"), session };
+    const head = sessionId.safeParse(session).success ? (await store.read(key))?.head : undefined;
+    if (head !== undefined) return { key, agent: host.agentNamed(head.agent, "work on"), store, clock };
+    throw new SelvageError(
+      "session_not_found",
+      `Cannot find the session ${JSON.stringify(session.slice(0, 128))}`,
+    );
+  }
+
+  app.post("/:id/compact", limitBody(MAX_BODY), async (c) => {
+    const request = c.req.raw;
+    const text = await readText(request);
+    const asked = parseBody(text.trim() === "" ? "{}" : text, compactBody);
+    const place = await placeOf(c);
+    const { session } = place.key;
+    if (asked.dryRun === true) return c.json({ session, ...await compactNow(place, asked) });
+    host.requireUp("compact");
+    const owner = c.get("principal");
+    const { idempotency } = await idempotencyOf(request, text);
+    // What an earlier request came to is kept under its key; one that died is done again: a second one finds nothing.
+    const done = idempotency === undefined ? null : `compacted/${idempotency.key}`;
+    if (idempotency !== undefined && done !== null) {
+      await claimKey(store, { owner, idempotency, value: { turn: done, session } });
+      const earlier = await store.claim(owner, done);
+      if (earlier !== undefined) {
+        return c.json(earlier as Record<string, unknown>, 200, { "idempotency-replayed": "true" });
+      }
+    }
+    const answer = { session, ...await compactNow(place, { ...asked, signal: request.signal }) };
+    if (done !== null) await store.claim(owner, done, { value: answer, ttlMs: KEY_KNOWN_MS });
+    return c.json(answer);
+  });
+
+  app.get("/:id/pins", async (c) => {
+    const place = await placeOf(c);
+    return c.json({ session: place.key.session, ...await listPins(place) });
+  });
+
+  app.post("/:id/pins", limitBody(MAX_BODY), async (c) => {
+    const asked = parseBody(await readText(c.req.raw), pinBody);
+    const place = await placeOf(c);
+    return c.json({ session: place.key.session, ...await setPin(place, asked) });
+  });
+
+  return app;
+}

@@ -1,0 +1,164 @@
+/**
+ * A compaction that somebody asks for, between two turns, or the preview of one.
+ *
+ * @module
+ */
+import { applyCompaction, maxProse, planCompaction } from "../compaction/compact.ts";
+import { requireWithin } from "../compaction/budget.ts";
+import { summaryText } from "../compaction/context.ts";
+import { pinnedEntries } from "../compaction/pins.ts";
+import type { Rejection } from "../core/verify.ts";
+import type { CompactionNote } from "../ports.ts";
+import { agentFor } from "./asked.ts";
+import { atRest, readAtRest, type RestedSession, type RestPlace } from "./at_rest.ts";
+import { reasonOf, type Writing } from "./background.ts";
+import { toolsOf } from "./recall.ts";
+import { summarize } from "./summarizer.ts";
+
+/** How to compact. */
+export interface CompactRequest {
+  /** What the summarizer is to give most room to. */
+  readonly focus?: string;
+  /** Share of the usable window to aim at. Default: the agent's. */
+  readonly compactTo?: number;
+  /** Says what would come of it, and stores nothing; no model is asked. */
+  readonly dryRun?: boolean;
+  /** Ends the wait for the summarizer: nothing is compacted then. */
+  readonly signal?: AbortSignal;
+}
+
+/** What came of it, or would. */
+export interface CompactAnswer {
+  readonly outcome: "applied" | "nothing" | "deferred" | "rejected";
+  readonly dryRun: boolean;
+  /** Number of the view in force, or of the one that would be. */
+  readonly view: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  /** Which way the cut was found. */
+  readonly method?: "near" | "trim" | "forward";
+  /** First entry that stays raw. */
+  readonly cut?: number;
+  /** Tokens kept beyond the target, negative where less is kept. */
+  readonly distance?: number;
+  /** Pairs that go into the ledger. */
+  readonly pairs?: number;
+  /** Entries that leave the raw transcript: `e3`, `e5..e17`. */
+  readonly refs?: readonly string[];
+  /** What the summary is made of, and its text. */
+  readonly summary?: "ledger" | "ledger+prose";
+  readonly ledger?: string;
+  /** Why no prose is in it, where a focus was given or a summarizer asked. */
+  readonly summaryFailure?: string;
+  /** Why there is no cut now. */
+  readonly reason?: string;
+  readonly nearest?: { readonly before: number | null; readonly after: number | null };
+  readonly violations?: readonly Rejection[];
+}
+
+/** Numbers of entries as refs, runs as ranges. */
+function refsOf(seqs: readonly number[]): readonly string[] {
+  const runs: { from: number; to: number }[] = [];
+  for (const seq of [...seqs].sort((a, b) => a - b)) {
+    const last = runs.at(-1);
+    if (last?.to === seq - 1) last.to = seq;
+    else runs.push({ from: seq, to: seq });
+  }
+  return runs.map(({ from, to }) => from === to ? `e${from}` : `e${from}..e${to}`);
+}
+
+/**
+ * Compacts a session that is at rest.
+ *
+ * @param place The session, its agent, and where it is.
+ * @param request How; with `dryRun` it is only said what would come of it, also while a turn runs.
+ * @returns What came of it; that there is nothing to do is an answer.
+ * @throws SelvageError `bad_budget` for a share that is out of the agent's limits; what {@link atRest} throws.
+ */
+export async function compactNow(place: RestPlace, request: CompactRequest = {}): Promise<CompactAnswer> {
+  const { compactTo, dryRun = false } = request;
+  const compaction = compactTo === undefined ? undefined : { compactTo };
+  if (compaction !== undefined) requireWithin(compaction, place.agent.compactionLimits);
+  const there = { ...place, agent: agentFor(place.agent, compaction === undefined ? {} : { compaction }) };
+  if (dryRun) return await compact(await readAtRest(there), { place: there, request, signal: null });
+  return await atRest(there, async (session, lost) => {
+    const signal = request.signal === undefined ? lost : AbortSignal.any([lost, request.signal]);
+    const answer = await compact(session, { place: there, request, signal });
+    if (answer.outcome !== "applied") return { change: {}, answer };
+    const { context: { view, entries } } = session;
+    const { outcome: _, dryRun: __, refs: ___, ledger: ____, nearest: _____, violations: ______, ...facts } =
+      answer;
+    const note: CompactionNote = { ...facts, reason: "asked_for" };
+    const value = { ...view, made: { at: entries.length, note } };
+    return { change: { view: { version: view.version, value }, flag: null }, answer };
+  });
+}
+
+/** Compacts a context; with a signal the summarizer is asked. */
+async function compact(
+  { context, meter, budget, head }: RestedSession,
+  { place: { agent, clock }, request, signal }: {
+    readonly place: RestPlace;
+    readonly request: CompactRequest;
+    readonly signal: AbortSignal | null;
+  },
+): Promise<CompactAnswer> {
+  const tokensBefore = await meter.estimate(context);
+  const base = { dryRun: request.dryRun === true, view: context.view.version, tokensBefore };
+  const planned = await planCompaction(context, {
+    meter,
+    budget,
+    policy: agent.compaction?.policy ?? "full",
+    pinned: pinnedEntries(context.entries, head.pins),
+    tools: toolsOf(agent),
+    force: false,
+  });
+  if (planned.kind !== "planned") {
+    const { kind: outcome, ...rest } = planned;
+    return { ...base, outcome, tokensAfter: tokensBefore, ...rest };
+  }
+  const measure = await context.measure();
+  const write = (stop: AbortSignal): Promise<string> =>
+    summarize({
+      removed: planned.removed,
+      earlier: planned.base.prose ?? "",
+      maxTokens: maxProse(planned.reserve),
+      measure,
+      ownPrefix: null,
+      ...(request.focus === undefined ? {} : { focus: request.focus }),
+    }, { model: agent.summarizer ?? agent.model, clock, signal: stop });
+  const writing = agent.summarizer === undefined || signal === null ? null : await written(write, signal);
+  const outcome = await applyCompaction(context, planned, {
+    meter,
+    ...(writing?.kind === "prose" ? { prose: writing.prose } : {}),
+  });
+  if (outcome.kind === "rejected") {
+    return { ...base, outcome: "rejected", tokensAfter: tokensBefore, violations: outcome.violations };
+  }
+  const { kind, ...facts } = outcome;
+  const isUnheard = request.focus !== undefined && agent.summarizer === undefined;
+  return {
+    ...base,
+    ...facts,
+    outcome: kind,
+    view: context.view.version,
+    refs: refsOf(planned.removed.map(({ seq }) => seq)),
+    summary: context.view.prose === undefined ? "ledger" : "ledger+prose",
+    ledger: summaryText(context.view, context.recall),
+    ...(isUnheard ? { summaryFailure: "no_summarizer" } : {}),
+    ...(writing?.kind === "none" ? { summaryFailure: writing.reason } : {}),
+  };
+}
+
+/** The prose for a compaction, or why there is none. Whoever has asked waits for it. */
+async function written(
+  write: (signal: AbortSignal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<Writing> {
+  try {
+    return { kind: "prose", prose: await write(signal) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { kind: "none", reason: reasonOf(error) };
+  }
+}

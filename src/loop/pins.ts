@@ -1,0 +1,125 @@
+/**
+ * Pins that are set between turns: what a user wants the model to see to the letter, whatever is compacted.
+ *
+ * @module
+ */
+import { entryTokens } from "../compaction/context.ts";
+import { parseRef } from "../compaction/originals.ts";
+import { pinnedEntries, wholeAtoms, withPins } from "../compaction/pins.ts";
+import { SelvageError } from "../core/errors.ts";
+import type { Entry } from "../ports.ts";
+import { atRest, readAtRest, type RestedSession, type RestPlace } from "./at_rest.ts";
+
+/** Share of the largest input that pins may take together: the rest is for what a user says next. */
+const PINS_SHARE = 0.5;
+
+/** One pin. */
+export interface Pin {
+  /** `e3`, or the call of a result: `e41.0`. */
+  readonly ref: string;
+  readonly kind: "user" | "result";
+  /** All that it keeps: a result stays with its call, and with the others of its round. */
+  readonly entries: readonly string[];
+}
+
+/** The pins of a session. */
+export interface Pins {
+  readonly pins: readonly Pin[];
+  /** Tokens that they take together, as the provider counts. */
+  readonly tokens: number;
+  /** The most that they may take. */
+  readonly limit: number;
+}
+
+/**
+ * Lists the pins of a session.
+ *
+ * @throws SelvageError `session_not_found`.
+ */
+export async function listPins(place: RestPlace): Promise<Pins> {
+  const session = await readAtRest(place);
+  return await pinsOf(session, session.head.pins);
+}
+
+/**
+ * Pins an entry of the user or a result, or lets it go. What an earlier compaction has summarised is shown again, to
+ * the letter, behind the summary; what is let go stays until a later compaction records it.
+ *
+ * @param place The session, and where it is.
+ * @param request The ref, and whether it is to be pinned.
+ * @returns The pins of the session from now on.
+ * @throws SelvageError `entry_not_found`, `bad_pin` for what cannot be pinned, `pinned_too_big` where pins would take
+ *   more than they may; what {@link atRest} throws.
+ */
+export async function setPin(
+  place: RestPlace,
+  { ref: asked, pinned }: { readonly ref: string; readonly pinned: boolean },
+): Promise<Pins> {
+  return await atRest(place, async (session) => {
+    const { context, head, meter } = session;
+    const ref = pinnable(context.entries, asked);
+    const pins = { ...head.pins, [ref]: pinned };
+    const answer = await pinsOf(session, pins);
+    const { tokens, limit } = answer;
+    if (pinned && tokens > limit) {
+      throw new SelvageError(
+        "pinned_too_big",
+        `Cannot pin ${ref}: found pins of ${tokens} tokens with it, wanted at most ${limit}`,
+        { fields: { tokens, limit, ref } },
+      );
+    }
+    const seqs = pinnedEntries(context.entries, pins);
+    const view = withPins(context.view, context.entries, seqs);
+    if (view === context.view) return { change: { pins }, answer };
+    await context.apply(view);
+    meter.invalidate();
+    return { change: { pins, view: { version: view.version, value: view } }, answer };
+  });
+}
+
+async function pinsOf(
+  { context, budget, meter }: RestedSession,
+  pins: RestedSession["head"]["pins"],
+): Promise<Pins> {
+  const { entries } = context;
+  const measure = await context.measure();
+  const seqs = pinnedEntries(entries, pins);
+  const tokens = wholeAtoms(entries, seqs).reduce((sum, seq) => {
+    const entry = entries[seq];
+    return entry === undefined ? sum : sum + entryTokens(entry, measure);
+  }, 0);
+  return {
+    pins: seqs.flatMap((seq) => {
+      const entry = entries[seq];
+      if (entry === undefined || entry.kind === "assistant") return [];
+      const ref = entry.kind === "result" ? entry.call : `e${seq}`;
+      return [{ ref, kind: entry.kind, entries: wholeAtoms(entries, [seq]).map((member) => `e${member}`) }];
+    }),
+    tokens: Math.ceil(tokens * meter.factor),
+    limit: Math.floor(budget.maxInput * PINS_SHARE),
+  };
+}
+
+/** The ref under which an entry is pinned. */
+function pinnable(entries: readonly Entry[], asked: string): string {
+  const shown = JSON.stringify(asked.slice(0, 40));
+  const ref = parseRef(asked);
+  const bad = (found: string): SelvageError =>
+    new SelvageError(
+      "bad_pin",
+      `Cannot pin ${shown}: found ${found}, wanted a message of the user (e3) or a call with its result (e41.0)`,
+      { fields: { field: "ref" } },
+    );
+  if (ref === null || ref.kind === "range") throw bad(ref === null ? "no ref" : "a range");
+  const entry = ref.kind === "call"
+    ? entries.find((found) => found.kind === "result" && found.call === ref.ref)
+    : entries[ref.seq];
+  if (entry === undefined) {
+    throw new SelvageError(
+      "entry_not_found",
+      `Cannot pin ${shown}: the log has no such entry, or no result yet`,
+    );
+  }
+  if (entry.kind === "assistant") throw bad("a message of the assistant");
+  return entry.kind === "result" ? entry.call : `e${entry.seq}`;
+}

@@ -1,0 +1,288 @@
+/**
+ * What is done to a session between its turns: compaction that somebody asks for, its preview, and pins.
+ */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import type { StoredView } from "../../src/compaction/context.ts";
+import type { Agent } from "../../src/loop/agent.ts";
+import { createApp } from "../../src/http/mod.ts";
+import type { ModelRequest, SessionKey } from "../../src/ports.ts";
+import { scripted, type ScriptedReply } from "../../src/models/scripted.ts";
+import { assertAccounted } from "../support/requests.ts";
+import { assertLog, Bench, calls, prose, tool } from "../support/turns.ts";
+
+// deno-lint-ignore no-explicit-any
+type Json = any;
+
+const KEY: SessionKey = { tenant: "a", session: "s" };
+
+const tools = [tool("read", ({ n }) => `file ${n}: ${prose(1_500, Number(n))}`)];
+
+/** A session with a turn of so many reads behind it, and the app that it is in. */
+async function served(
+  reads: number,
+  { window = 16_000, ...agent }: Partial<Agent> & { readonly window?: number } = {},
+) {
+  const script = (): (request: ModelRequest) => ScriptedReply => {
+    let turn = -1;
+    return ({ messages }) => {
+      const task = messages.findLast(({ role, content }) =>
+        role === "user" && !String(content).startsWith("[")
+      );
+      if (task?.content !== "Read all of it.") return { text: "Well." };
+      turn++;
+      return turn < reads ? calls("read", { n: turn }) : { text: "Read." };
+    };
+  };
+  const bench = new Bench({ tools, window, script: script(), agent });
+  const who = { tenant: "a" };
+  const app = createApp({
+    agents: { default: bench.agent },
+    store: bench.store,
+    clock: bench.clock,
+    auth: () => ({ ...who }),
+  });
+  const send = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Json> => {
+    const response = await app.request(`/v1/sessions/${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return {
+      status: response.status,
+      replayed: response.headers.get("idempotency-replayed"),
+      ...await response.json(),
+    };
+  };
+  const say = async (input: string): Promise<Json> => {
+    const body = JSON.stringify({ session: "s", input, stream: false });
+    return await (await app.request("/v1/turns", { method: "POST", body })).json();
+  };
+  await say("Read all of it.");
+  return { bench, who, send, say, state: async () => (await bench.store.read(KEY))! };
+}
+
+Deno.test("POST /v1/sessions/:id/compact with dryRun says what would go, and stores nothing", async () => {
+  const { bench, send, state } = await served(15);
+  const before = await state();
+  const commits = bench.commits.length;
+  const plan = await send("POST", "s/compact", { dryRun: true, compactTo: 0.2 });
+  deepEqual([plan.status, plan.session, plan.outcome, plan.dryRun], [200, "s", "applied", true]);
+  ok(plan.tokensAfter < 0.7 * plan.tokensBefore);
+  match(plan.ledger, /^\[selvage ledger: .*\n(?:.*\n)*e9\.0 read \{"n":4\} -> ok: /);
+  deepEqual(plan.refs, [`e0..e${plan.cut - 1}`], "the task is pinned only while its turn runs");
+  equal(plan.pairs, (plan.cut - 1) / 2);
+  equal(plan.method, "near");
+  deepEqual(await state(), before);
+  equal(bench.commits.length, commits);
+});
+
+Deno.test("POST /v1/sessions/:id/compact does what its preview says, and the next turn goes on from there", async () => {
+  const { bench, send, say, state } = await served(15);
+  const plan = await send("POST", "s/compact", { dryRun: true, compactTo: 0.2 });
+  const done = await send("POST", "s/compact", { compactTo: 0.2 });
+  deepEqual({ ...plan, dryRun: false }, done);
+  const { head, entries, view } = await state();
+  deepEqual([head.view, head.lease, head.flag, (view as StoredView).cut], [
+    done.view,
+    undefined,
+    undefined,
+    done.cut,
+  ]);
+  equal((view as StoredView).made?.note.reason, "asked_for");
+  const again = await send("POST", "s/compact", { compactTo: 0.2 });
+  deepEqual([again.status, again.outcome, again.tokensAfter], [200, "nothing", again.tokensBefore]);
+  equal((await say("What now?")).reason, "stop");
+  const last = bench.requests.at(-1) as ModelRequest;
+  equal(last.messages[0]?.content, done.ledger);
+  assertAccounted(last, entries);
+  deepEqual(bench.clock.sleeping, []);
+});
+
+Deno.test("POST /v1/sessions/:id/compact has nothing to do in a short session, which is an answer", async () => {
+  const { send } = await served(1);
+  for (const body of [undefined, {}, { dryRun: true }]) {
+    const answer = await send("POST", "s/compact", body);
+    deepEqual([answer.status, answer.outcome, answer.view], [200, "nothing", 0]);
+  }
+});
+
+Deno.test("POST /v1/sessions/:id/compact gives the focus to the summarizer, and says where there is none", async () => {
+  const asked: ModelRequest[] = [];
+  const summarizer = scripted({
+    id: "writer",
+    script: (request) => {
+      asked.push(request);
+      return { text: JSON.stringify({ narrative: "Everything was read.", outcomes: {} }) };
+    },
+  });
+  const focus = 'the "secret" files';
+  const { send, state } = await served(15, { summarizer });
+  const done = await send("POST", "s/compact", { focus, compactTo: 0.2 });
+  deepEqual([done.outcome, done.summary, done.summaryFailure], ["applied", "ledger+prose", undefined]);
+  match(done.ledger, /\n\nEverything was read\.$/);
+  equal(asked.length, 1);
+  ok(String(asked[0]?.messages[0]?.content).includes(`Give most room to this: ${JSON.stringify(focus)}.`));
+  equal((await state()).head.view, done.view);
+  const plain = await (await served(15)).send("POST", "s/compact", { focus, compactTo: 0.2 });
+  deepEqual([plain.outcome, plain.summary, plain.summaryFailure], ["applied", "ledger", "no_summarizer"]);
+  const bad = await served(15, { summarizer: scripted({ script: () => ({ text: "no" }) }) });
+  const failed = await bad.send("POST", "s/compact", { compactTo: 0.2 });
+  deepEqual([failed.outcome, failed.summary, failed.summaryFailure], [
+    "applied",
+    "ledger",
+    "summary_invalid",
+  ]);
+});
+
+Deno.test("POST /v1/sessions/:id/compact is refused while a turn runs; its preview is not", async () => {
+  const { bench, send } = await served(15);
+  const request = { agent: "default", owner: "o", turn: "t9", ttlMs: 10_000 };
+  const { lease } = await bench.store.acquire(KEY, request);
+  const refused = await send("POST", "s/compact", { compactTo: 0.2 });
+  deepEqual([refused.status, refused.code, refused.turn], [409, "turn_running", "t9"]);
+  equal((await send("POST", "s/pins", { ref: "e0", pinned: true })).code, "turn_running");
+  equal((await send("POST", "s/compact", { dryRun: true, compactTo: 0.2 })).outcome, "applied");
+  await bench.store.commit(KEY, lease, { release: true });
+  equal((await send("POST", "s/compact", { compactTo: 0.2 })).outcome, "applied");
+});
+
+Deno.test("POST /v1/sessions/:id/compact closes what a dead process has left, calls and all", async () => {
+  const { bench, send, state } = await served(15);
+  const { lease } = await bench.store.acquire(KEY, { agent: "default", owner: "o", turn: "t9", ttlMs: 10 });
+  const base = { turn: "t9", at: 1 };
+  const { entries: { length: seq } } = await state();
+  const call = { type: "tool-call", toolCallId: "x", toolName: "read", input: { n: 1 } } as const;
+  await bench.store.commit(KEY, lease, {
+    entries: [
+      { ...base, kind: "user", seq, message: { role: "user", content: "More." } },
+      {
+        ...base,
+        kind: "assistant",
+        seq: seq + 1,
+        step: 1,
+        message: { role: "assistant", content: [call] },
+        reason: "tool-calls",
+        model: "m",
+      },
+    ],
+  });
+  await bench.clock.advance(11);
+  equal((await send("POST", "s/compact", { compactTo: 0.2 })).outcome, "applied");
+  assertLog((await state()).entries);
+});
+
+Deno.test("POST /v1/sessions/:id/compact with an Idempotency-Key is done once", async () => {
+  const { bench, send } = await served(15);
+  const key = { "idempotency-key": "k1" };
+  const first = await send("POST", "s/compact", { compactTo: 0.2 }, key);
+  const commits = bench.commits.length;
+  const second = await send("POST", "s/compact", { compactTo: 0.2 }, key);
+  deepEqual([first.replayed, second.replayed], [null, "true"]);
+  deepEqual({ ...second, replayed: null }, first);
+  equal(bench.commits.length, commits);
+  const other = await send("POST", "s/compact", { compactTo: 0.3 }, key);
+  deepEqual([other.status, other.code], [422, "idempotency_key_reused"]);
+});
+
+Deno.test("pins bring a summarised pair back to the letter, and later compactions keep it until it is let go", async () => {
+  const { bench, send, say, state } = await served(40);
+  const { cut, version } = (await state()).view as StoredView;
+  ok(cut > 20 && version >= 1);
+  const shown = (): string => JSON.stringify(bench.requests.at(-1)?.messages);
+  ok(!shown().includes(prose(1_500, 3)));
+  const pinned = await send("POST", "s/pins", { ref: "e7.0", pinned: true });
+  deepEqual([pinned.status, pinned.pins], [200, [{ ref: "e7.0", kind: "result", entries: ["e7", "e8"] }]]);
+  ok(pinned.tokens > 300 && pinned.tokens < pinned.limit);
+  equal((await state()).head.view, version + 1);
+  const { entries } = await state();
+  const check = async (): Promise<void> => {
+    await say("And now?");
+    const last = bench.requests.at(-1) as ModelRequest;
+    const at = last.messages.findIndex((message) => JSON.stringify(message).includes("file 3: "));
+    equal(last.messages[at]?.role, "tool");
+    ok(JSON.stringify(last.messages[at]).includes(prose(1_500, 3)), "the whole result");
+    equal(last.messages[at - 1]?.role, "assistant");
+    ok(at <= 3, "behind the summary, with its call");
+    assertAccounted(last, (await state()).entries);
+  };
+  await check();
+  equal((await send("POST", "s/compact", { compactTo: 0.15 })).outcome, "applied");
+  await check();
+  const free = await send("POST", "s/pins", { ref: "e8", pinned: false });
+  deepEqual([free.pins, free.tokens], [[], 0]);
+  await check();
+  for (let n = 0; n < 3; n++) await say(prose(9_000, n + 60));
+  equal((await send("POST", "s/compact", { compactTo: 0.1 })).outcome, "applied");
+  await say("And now?");
+  ok(!shown().includes(prose(1_500, 3)), "let go by a compaction that records it");
+  assertAccounted(bench.requests.at(-1) as ModelRequest, (await state()).entries);
+  deepEqual((await state()).entries.slice(0, entries.length), entries, "the log was never touched");
+});
+
+Deno.test("a user's message can be pinned later, and one that came with a pin be let go", async () => {
+  const { bench, send, say, state } = await served(40);
+  await say("Never touch production.");
+  const { entries: { length } } = await state();
+  const ref = `e${length - 2}`;
+  const { pins, tokens } = await send("POST", "s/pins", { ref, pinned: true });
+  deepEqual(pins, [{ ref, kind: "user", entries: [ref] }]);
+  deepEqual((await send("GET", "s/pins")).pins, pins);
+  ok(tokens > 0);
+  for (let n = 0; n < 3; n++) await say(prose(9_000, n));
+  equal((await send("POST", "s/compact", { compactTo: 0.1 })).outcome, "applied");
+  await say("And now?");
+  ok(bench.requests.at(-1)?.messages.some(({ content }) => content === "Never touch production."));
+});
+
+Deno.test("pins that would leave no room are refused with both numbers", async () => {
+  const { send } = await served(30, { window: 9_000 });
+  let refused: Json = null;
+  let kept = 0;
+  for (let n = 0; n < 12 && refused === null; n++) {
+    const answer = await send("POST", "s/pins", { ref: `e${2 * n + 1}.0`, pinned: true });
+    if (answer.status === 200) kept++;
+    else refused = answer;
+  }
+  deepEqual([refused?.status, refused?.code], [413, "pinned_too_big"]);
+  ok(refused.tokens > refused.limit && refused.limit > 0);
+  match(refused.detail, /found pins of \d+ tokens with it, wanted at most \d+/);
+  const { pins, tokens, limit } = await send("GET", "s/pins");
+  equal(pins.length, kept);
+  ok(kept > 0 && tokens <= limit);
+});
+
+Deno.test("pins refuse what cannot be pinned, and what is somebody else's", async () => {
+  const { send, who } = await served(2);
+  for (
+    const [ref, status, code] of [
+      ["e1", 400, "bad_pin"],
+      ["e0..e2", 400, "bad_pin"],
+      ["x", 400, "bad_pin"],
+      ["e99", 404, "entry_not_found"],
+      ["e1.7", 404, "entry_not_found"],
+    ] as const
+  ) {
+    const answer = await send("POST", "s/pins", { ref, pinned: true });
+    deepEqual([answer.status, answer.code], [status, code], ref);
+  }
+  equal((await send("POST", "s/pins", { ref: "e0" })).status, 400);
+  equal((await send("POST", "s/compact", { compactTo: 0.9 })).field, "compaction.compactTo");
+  equal((await send("POST", "s/compact", { model: "m" })).status, 400);
+  who.tenant = "b";
+  for (
+    const [method, path, body] of [
+      ["POST", "s/pins", { ref: "e0", pinned: true }],
+      ["GET", "s/pins", undefined],
+      ["POST", "s/compact", {}],
+      ["POST", "s/compact", { dryRun: true }],
+    ] as const
+  ) {
+    const answer = await send(method, path, body);
+    deepEqual([answer.status, answer.code], [404, "session_not_found"], path);
+  }
+});
