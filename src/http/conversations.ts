@@ -10,7 +10,7 @@ import type { CallAnswer } from "../loop/agent.ts";
 import { askedOf } from "../loop/asked.ts";
 import type { Entry, Owner, SessionKey, Store, Usage, UserEntry } from "../ports.ts";
 import type { CompletionRequest } from "./decode/completion.ts";
-import { placeOfCall } from "./encode/completion.ts";
+import { placeOfCall } from "./encode/completion_reader.ts";
 import { billedFor, leaveTurn, readHistory } from "./history.ts";
 import type { StartedTurn, TurnHost } from "./host.ts";
 import type { IdempotencyKey } from "./idempotency.ts";
