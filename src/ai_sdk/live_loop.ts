@@ -1,12 +1,14 @@
 /**
  * One loop of somebody else's, followed step by step: its messages as a log, the view in force on it, the meter, and
- * the engine that a turn of our own has.
+ * the engine that a turn of our own has. Over 300 lines, since how a loop is met and how it goes on must agree on all
+ * of these.
  *
  * @module
  */
 import { type Budget, computeBudget } from "../compaction/budget.ts";
 import { Context } from "../compaction/context.ts";
 import { type Imported, importMessages } from "../compaction/import.ts";
+import { parseLedger } from "../compaction/parse_ledger.ts";
 import { prefixLog } from "../compaction/prefix.ts";
 import { type FoundView, type RememberedView, withRemembered } from "../compaction/remembered_views.ts";
 import { SelvageError } from "../core/errors.ts";
@@ -15,12 +17,14 @@ import { capOf } from "../loop/cap.ts";
 import { Compactor } from "../loop/compactor.ts";
 import { loadMeasure } from "../loop/measures.ts";
 import type { Clock, Entry, Model, Tool } from "../ports.ts";
-import { boundTokens, measureOutput, type TextMeasure, withMedia } from "../tokens/measure.ts";
+import { boundTokens, withMedia } from "../tokens/measure.ts";
 import { ContextMeter } from "../tokens/meter.ts";
 import type { ModelFacts } from "../tokens/models.ts";
 import { isPlausible } from "../tokens/usage.ts";
 import type { CompactStepsEvent, CompactStepsOptions } from "./options.ts";
+import { capped, isSameEntry } from "./history.ts";
 import { PREFIX, Renderer } from "./shown.ts";
+import { lacksThought } from "./thoughts.ts";
 import type { LoopMessage, LoopStep } from "./types.ts";
 
 /** What a loop is followed with. */
@@ -209,13 +213,7 @@ export class LiveLoop {
    */
   lacksThought(shown: readonly LoopMessage[]): boolean {
     if (this.#options.facts.thinking === "bound") return false;
-    const [began, begins] = [this.#imported.messages, shown].map((messages) => {
-      const first = messages.slice(messages.findLastIndex(isPrompt) + 1).find(({ role }) =>
-        role === "assistant"
-      );
-      return first !== undefined && beginsWithThought(first);
-    });
-    return began === true && begins === false;
+    return lacksThought(this.#imported.messages, shown);
   }
 
   /** How the history is shown, where that has changed since it was last asked for; else null. */
@@ -295,11 +293,14 @@ export class LiveLoop {
   }
 
   #pinned(): readonly number[] {
-    const { pin } = this.#options;
+    const { pin = () => false } = this.#options;
     const { places, messages } = this.#imported;
-    const pinned = pin === undefined ? [] : this.#context.entries.flatMap(({ kind, seq }) => {
+    const pinned = this.#context.entries.flatMap(({ kind, seq }) => {
       const message = messages[places[seq]?.message ?? -1];
-      return kind === "user" && message !== undefined && pin(message) ? [seq] : [];
+      if (kind !== "user" || message === undefined) return [];
+      // A ledger that came in with the messages: the loop it was made for was followed by a process that is gone.
+      const isLedger = typeof message.content === "string" && parseLedger(message.content) !== null;
+      return isLedger || pin(message) ? [seq] : [];
     });
     return this.#task < 0 || pinned.includes(this.#task) ? pinned : [...pinned, this.#task];
   }
@@ -317,42 +318,4 @@ export class LiveLoop {
 export function budgetOf(settings: CompactStepsOptions, fixed: number): Budget {
   const { window, maxOutput = window } = settings;
   return computeBudget({ window, maxOutput }, { fixed, settings });
-}
-
-/** A result of an earlier step, shortened where no room would ever be enough for it. */
-async function capped(
-  entry: Entry,
-  { budget, meter, measures }: {
-    readonly budget: Budget;
-    readonly meter: ContextMeter;
-    readonly measures: { readonly bound: TextMeasure; readonly loadMeasure: () => Promise<TextMeasure> };
-  },
-): Promise<Entry> {
-  if (entry.kind !== "result" || entry.cap !== undefined) return entry;
-  const most = Math.floor(budget.maxResult / meter.factor);
-  if (measureOutput(entry.output, measures.bound) <= most) return entry;
-  const size = measureOutput(entry.output, await measures.loadMeasure(), most);
-  return size <= most ? entry : { ...entry, cap: most };
-}
-
-/** Whether a message is one of the user's: Claude's answer begins behind the last of them. */
-function isPrompt({ role }: LoopMessage): boolean {
-  return role === "user";
-}
-
-/** Whether an answer begins with a thought that Claude has signed. */
-function beginsWithThought({ content }: LoopMessage): boolean {
-  const [first] = Array.isArray(content) ? content : [];
-  return first?.type === "reasoning" && first.providerOptions?.anthropic !== undefined;
-}
-
-/** Whether two entries say the same; what the loop itself has noted on one does not count. */
-function isSameEntry(a: Entry, b: Entry | undefined): boolean {
-  if (b === undefined || a.kind !== b.kind) return false;
-  if (a.kind === "result" && b.kind === "result") {
-    return a.call === b.call &&
-      (a.output === b.output || JSON.stringify(a.output) === JSON.stringify(b.output));
-  }
-  if (a.kind === "result" || b.kind === "result") return false;
-  return a.message === b.message || JSON.stringify(a.message) === JSON.stringify(b.message);
 }

@@ -254,6 +254,16 @@ Deno.test("compactSteps() keeps what is pinned, and the task of the run, whateve
   assert.ok(texts.includes(note.content) && texts.includes("Now the tests."));
 });
 
+Deno.test("compactSteps() keeps the ledger of a loop that another process has followed", async () => {
+  const loop = new FakeLoop(compactSteps(SMALL), { messages: [TASK], kind: KEEPS });
+  await loop.rounds(30);
+  const ledger = summaryOf(loop.sent.at(-1)!)!;
+  const next = new FakeLoop(compactSteps(SMALL), { messages: structuredClone(loop.messages), kind: KEEPS });
+  for (let n = 0; n < 30; n++) await next.step(round(100 + n));
+  for (const sent of next.sent) assert.ok(sent.some(({ content }) => content === ledger));
+  assert.notEqual(summaryOf(next.sent.at(-1)!), ledger);
+});
+
 Deno.test("compactSteps() keeps system text in front, and takes later system text into the ledger", async () => {
   const rules = { role: "system", content: "Be brief." };
   const later = { role: "system", content: "From now on in French." };
