@@ -1,6 +1,7 @@
 /**
  * The turns of an app: starts them, finds them wherever they run, takes over what another process left, ends them.
- * What clients speak is no concern of this file.
+ * What clients speak is no concern of this file. It is over 300 lines long because starting, answering, following and
+ * ending a turn must agree on where it is, and who runs it.
  *
  * @module
  */
@@ -11,7 +12,9 @@ import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { randomId } from "../loop/ids.ts";
 import { cancelName } from "../loop/journal.ts";
 import { closeLeft, wasTaken } from "../loop/left.ts";
+import { sendMessage } from "../loop/mailbox.ts";
 import { isPaused, pausedName } from "../loop/pause.ts";
+import { requireInput } from "../loop/room.ts";
 import { answerTurn, resumeTurn, runTurn } from "../loop/turn.ts";
 import type { Clock, Lease, OnDisconnect, Owner, SessionKey, Store } from "../ports.ts";
 import { Drain } from "./drain.ts";
@@ -56,6 +59,7 @@ export interface StartRequest extends
     | "begin"
     | "clientTools"
     | "onPaused"
+    | "whenBusy"
   > {
   /** Null where `prepare` leaves a turn in the session that goes on. */
   readonly input: TurnRequest["input"] | null;
@@ -222,6 +226,44 @@ export class TurnHost {
   }
 
   /**
+   * Leaves a message for a turn that runs, wherever it does: it enters at the next step.
+   *
+   * @returns The number of the message; null where there is no such turn.
+   * @throws SelvageError `turn_over`, `turn_paused`, `too_many_messages`, `input_empty`, `input_too_large`.
+   */
+  async send(
+    { owner, turn, input, idempotency }: Pick<StartRequest, "owner" | "idempotency"> & {
+      readonly turn: string;
+      readonly input: TurnRequest["input"];
+    },
+  ): Promise<number | null> {
+    this.requireUp("write to");
+    const place = await this.#place(owner, turn);
+    const stored = place && await this.#store.events(place.key, turn, AFTER_ALL);
+    if (place === null || stored === null) return null;
+    const { lease } = stored;
+    const over = new SelvageError(
+      "turn_over",
+      `Cannot send the message: found turn "${turn}" over, wanted one that runs; start a new turn with it`,
+      { fields: { turn } },
+    );
+    if (lease?.turn !== turn) throw over;
+    if (isPaused(lease)) {
+      throw new SelvageError(
+        "turn_paused",
+        `Cannot send the message: found turn "${turn}" waiting for answers, wanted them first, or a new turn with ` +
+          '"onPaused": "abort"',
+        { fields: { turn, pending: lease.pause?.pending } },
+      );
+    }
+    await requireInput(input, this.#agent(lease.agent));
+    const id = idempotency === undefined ? crypto.randomUUID() : JSON.stringify(idempotency);
+    const sent = await sendMessage({ store: this.#store, owner, turn }, { id, input });
+    if (sent === null) throw over;
+    return sent;
+  }
+
+  /**
    * Ends a turn, wherever it runs, and waits until what it did is stored.
    *
    * @returns Whether it ended by that; null where there is no such turn.
@@ -333,6 +375,8 @@ export class TurnHost {
       return started;
     } catch (error) {
       await leave();
+      // What was waited for is of no interest any more then.
+      this.requireUp("start");
       throw error;
     }
   }

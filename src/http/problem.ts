@@ -49,6 +49,8 @@ export const STATUS: Readonly<Record<string, number>> = {
   turn_not_paused: 409,
   turn_over: 409,
   call_not_pending: 409,
+  too_many_messages: 429,
+  queue_full: 429,
   idempotency_key_reused: 422,
   body_too_large: 413,
   input_too_large: 413,

@@ -4,6 +4,7 @@
  * @module
  */
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
+import { errorEvent } from "../loop/report.ts";
 import type { Store } from "../ports.ts";
 
 /**
@@ -32,4 +33,11 @@ export async function* before(
   const earlier = (await stored())?.events as readonly TurnEvent[] | undefined;
   for (const event of earlier ?? []) if (eventNumber(event) < limit) yield event;
   yield* live;
+}
+
+/** What is told of a turn that could not start after its stream had begun: an error, and an end. Nothing is stored. */
+export function* refusedEvents(error: unknown): Generator<TurnEvent, void> {
+  yield { ...errorEvent(error), id: "none:0" };
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  yield { type: "turn.finished", reason: "error", usage, steps: 0, id: "none:1" };
 }

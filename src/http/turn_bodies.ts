@@ -57,7 +57,11 @@ export const turnBody = z.strictObject({
   onDisconnect: z.enum(["abort", "continue"]).exactOptional(),
   clientTools: clientTools.exactOptional(),
   onPaused: z.enum(["reject", "abort"]).exactOptional(),
+  whenBusy: z.enum(["reject", "enqueue"]).exactOptional(),
 });
+
+/** `POST /v1/turns/:id/messages`. */
+export const messageBody = z.strictObject({ input: inputBody });
 
 const ref = z.string().max(64);
 const result = z.union([

@@ -43,21 +43,29 @@ export async function takeLease(
       }
     }
   };
+  const isQueued = request.whenBusy === "enqueue";
   // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
-  return await whileRunning(take, { clock, signal: request.signal, isBusy: (running) => running !== turn });
+  return await whileRunning(take, {
+    clock,
+    signal: anyOf(request.signal, request.suspend),
+    isBusy: (running) => running !== turn,
+    isPatient: isQueued,
+  });
 }
 
 /** Tries again while a lease is alive, as that of a crashed process is for a while. */
 export async function whileRunning<T>(
   take: () => Promise<T>,
-  { clock, signal, isBusy = () => true }: {
+  { clock, signal, isBusy = () => true, isPatient = false }: {
     readonly clock: Clock;
     readonly signal: AbortSignal | undefined;
     /** Whether it is worth while to wait for the turn that runs. */
     readonly isBusy?: (turn: unknown) => boolean;
+    /** Whether to wait for as long as it takes. */
+    readonly isPatient?: boolean;
   },
 ): Promise<T> {
-  const until = clock.now() + LEASE_TTL_MS + LEASE_POLL_MS;
+  const until = isPatient ? Infinity : clock.now() + LEASE_TTL_MS + LEASE_POLL_MS;
   for (;;) {
     try {
       return await take();
@@ -81,4 +89,10 @@ export function turnInTheWay(
   const turn = String(error.fields["turn"]);
   if (error.code === "turn_interrupted" && error.fields["onDisconnect"] === "abort") return { turn };
   return error.code === "turn_paused" && onPaused === "abort" ? { turn, takeover: "paused" } : null;
+}
+
+/** Aborts with the first of two signals that may be there. */
+function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const all = signals.filter((signal) => signal !== undefined);
+  return all.length > 1 ? AbortSignal.any(all) : all[0];
 }

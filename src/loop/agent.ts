@@ -104,6 +104,11 @@ export interface TurnRequest extends TurnPlace {
    * closed as aborted, and it ends, before this one begins. Default `reject`.
    */
   readonly onPaused?: "reject" | "abort";
+  /**
+   * What becomes of this turn while another one of the session runs: it is refused after ten seconds (`turn_running`),
+   * or starts when the other one has ended, however long that takes. Default `reject`.
+   */
+  readonly whenBusy?: "reject" | "enqueue";
 }
 
 /** A turn that its process left unfinished. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { FilePart, ProviderOptions, ToolCallPart, ToolResultPart } from "../core/message.ts";
+import type { FilePart, ProviderOptions, TextPart, ToolCallPart, ToolResultPart } from "../core/message.ts";
 import type { CallStatus, CompactionNote, Usage } from "../ports.ts";
 import type { PendingCall } from "./pause.ts";
 import type { MeterTier } from "../tokens/meter.ts";
@@ -81,6 +81,13 @@ export type TurnEventBody =
     readonly model: string;
   }
   | { readonly type: "step.started"; readonly step: number }
+  | {
+    /** The user has said something while the turn ran: it is in the log from here on. */
+    readonly type: "user.message";
+    /** Reference of the entry, for example `e41`. */
+    readonly ref: string;
+    readonly input: string | readonly (TextPart | FilePart)[];
+  }
   | { readonly type: "text.delta"; readonly step: number; readonly text: string }
   | { readonly type: "reasoning.delta"; readonly step: number; readonly text: string }
   | {

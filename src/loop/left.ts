@@ -17,10 +17,12 @@ import type {
   SessionKey,
   SessionState,
   Store,
+  UserEntry,
 } from "../ports.ts";
 import { boundTokens } from "../tokens/measure.ts";
 import { abortedResult, openCalls } from "./calls.ts";
 import { eventNumber, type TurnEvent, type TurnEventBody } from "./events.ts";
+import { Mailbox } from "./mailbox.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
 import { addUsage, callEvent, resultEvent } from "./report.ts";
 
@@ -151,6 +153,15 @@ export async function endLeft(
   const closed = openCalls(entries).map((open, index) =>
     abortedResult(open, { seq: head.length + index, at })
   );
+  const received = await new Mailbox({ store, owner: key, turn }, entries).drain();
+  const said = received.map(({ mail, input }, index): UserEntry => ({
+    kind: "user",
+    seq: head.length + closed.length + index,
+    turn,
+    at,
+    message: { role: "user", content: input },
+    mail,
+  }));
   const answers = entries.filter((entry): entry is AssistantEntry =>
     entry.kind === "assistant" && entry.turn === turn
   );
@@ -163,6 +174,9 @@ export async function endLeft(
   );
   const { called } = stored;
   const bodies = [...retell([...untold, ...closed], { entries, called, shown: shownAtMost })];
+  for (const { seq, message } of said) {
+    bodies.push({ type: "user.message", ref: `e${seq}`, input: message.content });
+  }
   if (reason === "error") {
     const message = `The turn is lost: the processes that ran it ended ${lease.takeovers} times`;
     bodies.push({ type: "error", code: "turn_lost", message, retryable: false });
@@ -173,7 +187,7 @@ export async function endLeft(
     id: `${turn}:${stored.nextEvent + index}`,
   }));
   await store.commit(key, lease, {
-    ...(closed.length > 0 ? { entries: closed } : {}),
+    ...(closed.length + said.length > 0 ? { entries: [...closed, ...said] } : {}),
     events,
     release: true,
   });

@@ -1,12 +1,12 @@
 /**
  * One turn at work: the only place where the loop lives. Every way out of a turn closes its calls, or leaves them to
- * wait, and gives back the lease, in one place.
+ * wait, and gives back the lease, in one place; that is why it is over 300 lines long.
  *
  * @module
  */
 import { callsOf } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { AssistantEntry, Pause, ResultEntry, Tool, Usage } from "../ports.ts";
+import type { AssistantEntry, FinishReason, Pause, ResultEntry, Tool, Usage } from "../ports.ts";
 import { TurnTelemetry } from "../telemetry/turn.ts";
 import { isPlausible } from "../tokens/usage.ts";
 import type { AnswerRequest, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
@@ -17,6 +17,7 @@ import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { Journal } from "./journal.ts";
 import { retell } from "./left.ts";
+import { Mailbox, type Received } from "./mailbox.ts";
 import { storeMeter } from "./measures.ts";
 import { openAnswered, type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
 import { PAUSED_KNOWN_MS, pausedName, pendingCalls } from "./pause.ts";
@@ -50,6 +51,7 @@ export class Turn {
   readonly #log: TurnLog;
   readonly #asking: Asking;
   readonly #compactor: Compactor;
+  readonly #mailbox: Mailbox;
   readonly #step: StepCalls;
   /** The agent's tools, those of the client and the built-in one over this session's log among them. */
   readonly #tools: readonly Tool[];
@@ -151,6 +153,7 @@ export class Turn {
       onCancel: () => this.#signals.cancel(new DOMException("The turn was cancelled", "AbortError")),
     });
     this.#log = new TurnLog({ turn: lease.turn, context, pins: head.pins, journal: this.#journal, clock });
+    this.#mailbox = new Mailbox({ store: ports.store, owner: key, turn: lease.turn }, context.entries);
     this.#asking = new Asking({ agent, asked: opened.asked, context, budget });
     this.#compactor = new Compactor({
       context,
@@ -238,6 +241,8 @@ export class Turn {
   /** Ends the turn: the last event and the end of the lease are stored together. */
   async *#finish(reason: TurnEnd): AsyncGenerator<TurnEventBody, TurnEvent> {
     yield* this.#retell(await this.#log.abortOpenCalls());
+    // What came in too late to be answered stays in the log, for the next turn.
+    yield* await this.#receive(await this.#mailbox.drain());
     if (reason !== "aborted" && reason !== "error") yield* this.#compactor.honour();
     const event = this.emit(this.#finishedEvent(reason));
     await this.#flush({ release: true });
@@ -291,6 +296,7 @@ export class Turn {
       if (this.#isEnded) return;
       this.#isEnded = true;
       for (const body of this.#retell(await this.#log.abortOpenCalls())) this.emit(body);
+      for (const body of await this.#receive(await this.#mailbox.drain())) this.emit(body);
       this.emit(this.#finishedEvent("aborted"));
       await this.#flush({ release: true });
     } catch {
@@ -358,8 +364,28 @@ export class Turn {
     if (pause !== null) return { kind: "paused", pause };
     this.#signals.halt.throwIfAborted();
     const hasCalls = callsOf(last).length > 0;
-    if (!hasCalls) return finished(reason === "tool-calls" ? "stop" : reason);
-    return reason === "content-filter" ? finished(reason) : null;
+    if (hasCalls) return reason === "content-filter" ? finished(reason) : null;
+    // Something was said after the answer that would have ended the turn.
+    if (ours.at(-1)?.kind === "user") return null;
+    return yield* this.#answered(reason);
+  }
+
+  /** The model has answered, and asks for nothing more: the end, unless something was said meanwhile. */
+  async *#answered(reason: FinishReason): AsyncGenerator<TurnEventBody, Outcome | null> {
+    const received = await this.#mailbox.close();
+    yield* await this.#receive(received);
+    return received.length > 0 ? null : finished(reason === "tool-calls" ? "stop" : reason);
+  }
+
+  /** Appends what the user has said while the turn ran. */
+  async #receive(received: readonly Received[]): Promise<readonly TurnEventBody[]> {
+    const told: TurnEventBody[] = [];
+    for (const { mail, input } of received) {
+      const place = this.#log.place();
+      await this.#log.append({ kind: "user", ...place, message: { role: "user", content: input }, mail });
+      told.push({ type: "user.message", ref: `e${place.seq}`, input });
+    }
+    return told;
   }
 
   /** Tells results of calls that clients may not know of: those of the process before, and those never started. */
@@ -379,6 +405,8 @@ export class Turn {
       this.#signals.halt.throwIfAborted();
       const used = this.#usage.inputTokens + this.#usage.outputTokens;
       if (used >= maxTokens) throw outOfTokens(used, maxTokens);
+      // Nobody knows of a turn before its first step.
+      if (step > 1) yield* await this.#receive(await this.#mailbox.take());
       if (!(yield* this.#compactor.admit())) {
         throw new SelvageError(
           "context_exhausted",
@@ -413,7 +441,11 @@ export class Turn {
       await this.#flush();
       yield* this.#compactor.check();
       const calls = callsOf(entry);
-      if (calls.length === 0) return finished(reason === "tool-calls" ? "stop" : reason);
+      if (calls.length === 0) {
+        const outcome = yield* this.#answered(reason);
+        if (outcome !== null) return outcome;
+        continue;
+      }
       const sorted = await sortCalls(calls, this.#step.callOptions(reason));
       const pause = yield* this.#step.run(step, { ...sorted, reason });
       if (pause !== null) return { kind: "paused", pause };

@@ -76,6 +76,8 @@ export interface UserEntry extends EntryBase {
   readonly settings?: ModelSettings;
   /** When compaction is due in the turn, and what it aims at, in place of what the agent says. */
   readonly compaction?: CompactionSettings;
+  /** What was said while the turn ran: the number of the message, from 0. */
+  readonly mail?: number;
   /** Tools that the client brought along for this turn, and runs itself. */
   readonly clientTools?: readonly ToolSchema[];
 }

@@ -128,6 +128,7 @@ export class CompletionReader {
       case "part":
       case "part.end":
       case "tool.input.delta":
+      case "user.message":
       case "tool.input.end":
       case "context":
         return;

@@ -111,6 +111,7 @@ export async function foldTurn(
       }
       case "reasoning.delta":
       case "tool.input.delta":
+      case "user.message":
       case "tool.progress":
       case "tool.input.end":
       case "part.end":

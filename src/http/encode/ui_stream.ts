@@ -128,6 +128,9 @@ export class UiStreamEncoder {
       case "error":
         this.#push("error", { errorText: event.message });
         return this.#closeParts();
+      case "user.message":
+        // Whoever said it has it; a chunk of that kind would break older clients.
+        return;
       case "turn.paused":
         return this.#pause(event);
       case "turn.finished":

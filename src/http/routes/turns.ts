@@ -15,13 +15,17 @@ import { idempotencyOf } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
 import { problemResponse } from "../problem.ts";
+import { TurnQueue } from "../queue.ts";
 import type { Following } from "../registry.ts";
 import { SSE_HEADERS, sseStream } from "../sse.ts";
-import { answerBody, sessionId, turnBody } from "../turn_bodies.ts";
+import { answerBody, messageBody, sessionId, turnBody } from "../turn_bodies.ts";
 
 export { sessionId };
 
 const MAX_BODY = 1024 * 1024;
+
+/** A message is one value of a store. */
+const MAX_MESSAGE = 48 * 1024;
 
 /** Results may hold pictures. */
 const MAX_ANSWER = 8 * 1024 * 1024;
@@ -30,6 +34,7 @@ const MAX_ANSWER = 8 * 1024 * 1024;
 export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const { clock = systemClock } = options;
   const app = new Hono<AppEnv>();
+  const queue = new TurnQueue((request) => host.start(request));
 
   /** The events of a turn as a stream. */
   function stream({ events, leave }: Following, headers: Readonly<Record<string, string>> = {}): Response {
@@ -69,15 +74,17 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       text,
       turnBody,
     );
-    const started = await host.start({
+    const wanted = {
       ...asked,
       owner: c.get("principal"),
       agentName: agent,
       onDisconnect,
-      clientSignal: request.signal,
       ...await idempotencyOf(request, text),
-    });
-    return await respond(c, started, isStream);
+    };
+    // One that may have to wait for long is answered at once: proxies do not wait for a first byte.
+    if (isStream && asked.whenBusy === "enqueue") return stream(queue.follow(wanted));
+    const starts = asked.whenBusy === "enqueue" ? queue : host;
+    return await respond(c, await starts.start({ ...wanted, clientSignal: request.signal }), isStream);
   });
 
   app.post("/:id/results", limitBody(MAX_ANSWER), async (c) => {
@@ -94,6 +101,17 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     });
     if (started === null) throw notFound(turn);
     return await respond(c, started, isStream);
+  });
+
+  app.post("/:id/messages", limitBody(MAX_MESSAGE), async (c) => {
+    const request = c.req.raw;
+    const turn = c.req.param("id");
+    const text = await readText(request);
+    const { input } = parseBody(text, messageBody);
+    const keyed = await idempotencyOf(request, text);
+    const message = await host.send({ owner: c.get("principal"), turn, input, ...keyed });
+    if (message === null) throw notFound(turn);
+    return c.json({ turn, message }, 202);
   });
 
   app.get("/:id/events", async (c) => {

@@ -1,0 +1,124 @@
+/** What may be said while a turn runs: messages to it, and turns that wait for it. */
+import { deepEqual, equal } from "node:assert/strict";
+import { createApp, Drain } from "../../src/http/mod.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { ManualClock } from "../support/clock.ts";
+import { parseFrames } from "../support/sse.ts";
+import { tool } from "../support/turns.ts";
+
+/** Two apps on one store, whose model calls a tool that waits until it is let go, and then repeats the user. */
+function makeApps() {
+  const clock = new ManualClock();
+  const store = memoryStore({ clock });
+  let finish = (): void => {};
+  const wait = new Promise<void>((resolve) => finish = resolve);
+  let begun = (): void => {};
+  const running = new Promise<void>((resolve) => begun = resolve);
+  const slow = tool("slow", () => {
+    begun();
+    return wait.then(() => "done");
+  });
+  const model = scripted({
+    script: ({ messages }) => {
+      const said = messages.filter(({ role }) => role === "user").map(({ content }) => String(content));
+      if (messages.at(-1)?.role !== "tool" && said.length === 1) {
+        return { calls: [{ name: "slow", input: {} }] };
+      }
+      return { text: said.join(" | ") };
+    },
+  });
+  const drains = [new Drain(), new Drain()] as const;
+  const apps = drains.map((drain) =>
+    createApp({ agents: { default: { model, tools: [slow] } }, store, clock, drain })
+  );
+  const post = async (app: 0 | 1, path: string, body: unknown = {}, headers: Record<string, string> = {}) =>
+    await apps[app]!.request(path, { method: "POST", headers, body: JSON.stringify(body) });
+  const start = async (body: Record<string, unknown> = {}) =>
+    await post(0, "/v1/turns", { session: "s", input: "first", onDisconnect: "continue", ...body });
+  return { clock, store, drains, apps, post, start, running, finish: () => finish() };
+}
+
+/** Lets time go on until something is there. */
+async function until<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const done = work.finally(() => isOver = true);
+  done.catch(() => {});
+  while (!isOver) await clock.advance(100);
+  return await done;
+}
+
+Deno.test("POST /v1/turns/:id/messages enters the turn that runs in another process, and is refused once it is over", async () => {
+  const { apps, clock, post, start, running, finish } = makeApps();
+  const whole = (await start()).text();
+  await running;
+  const { sessions: [session] } = await (await apps[1]!.request("/v1/sessions")).json();
+  const { turn } = session.running;
+  const key = { "idempotency-key": "k" };
+  for (let twice = 0; twice < 2; twice++) {
+    const sent = await post(1, `/v1/turns/${turn}/messages`, { input: "second" }, key);
+    deepEqual([sent.status, await sent.json()], [202, { turn, message: 0 }]);
+  }
+  for (
+    const [status, code, input] of [[400, "input_empty", " "], [
+      413,
+      "body_too_large",
+      "x".repeat(60_000),
+    ]] as const
+  ) {
+    const refused = await post(1, `/v1/turns/${turn}/messages`, { input });
+    deepEqual([refused.status, (await refused.json()).code], [status, code]);
+  }
+  finish();
+  const frames = parseFrames(await until(clock, whole));
+  deepEqual(frames.find(({ event }) => event === "user.message")?.data, { ref: "e3", input: "second" });
+  equal(
+    frames.filter(({ event }) => event === "text.delta").map(({ data }) => data.text).join(""),
+    "first | second",
+  );
+  const late = await post(1, `/v1/turns/${turn}/messages`, { input: "third" });
+  deepEqual([late.status, (await late.json()).code], [409, "turn_over"]);
+  equal((await post(1, "/v1/turns/none/messages", { input: "x" })).status, 404);
+});
+
+Deno.test('"whenBusy": "enqueue" starts turns one after the other, in their order, as streams that are there at once', async () => {
+  const { clock, post, start, running, finish } = makeApps();
+  const first = (await start()).text();
+  await running;
+  const waiting = await Promise.all(
+    ["second", "third"].map((input) =>
+      post(1, "/v1/turns", { session: "s", input, whenBusy: "enqueue", onDisconnect: "continue" })
+    ),
+  );
+  for (const response of waiting) equal(response.headers.get("content-type"), "text/event-stream");
+  const texts = waiting.map((response) => response.text());
+  // Longer than any other turn would wait.
+  await clock.advance(60_000);
+  finish();
+  await until(clock, first);
+  const said = (await until(clock, Promise.all(texts))).map((text) =>
+    parseFrames(text).filter(({ event }) => event === "text.delta").map(({ data }) => data.text).join("")
+  );
+  deepEqual(said, ["first | second", "first | second | third"]);
+});
+
+Deno.test("a queue is bounded, and who leaves it, or meets a service that goes down, does not start", async () => {
+  const { clock, drains, post, start, running, finish } = makeApps();
+  const first = (await start()).text();
+  await running;
+  const queued = { session: "s", input: "next", whenBusy: "enqueue" };
+  const waiting = await Promise.all(Array.from({ length: 16 }, () => post(0, "/v1/turns", queued)));
+  const full = await post(0, "/v1/turns", queued);
+  deepEqual([full.status, (await full.json()).code], [429, "queue_full"]);
+  const [gone, ...rest] = waiting;
+  await gone?.body?.cancel();
+  const texts = Promise.all(rest.map((response) => response.text()));
+  const drained = drains[0].start();
+  finish();
+  await until(clock, Promise.all([drained, first]));
+  for (const text of await until(clock, texts)) {
+    const frames = parseFrames(text);
+    deepEqual(frames.map(({ event, data }) => data.code ?? data.reason ?? event), ["shutting_down", "error"]);
+  }
+  equal(drains[0].running, 0);
+});
