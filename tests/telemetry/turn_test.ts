@@ -111,8 +111,11 @@ Deno.test("each compaction is a span with method, distance and tokens, each defe
     tools: [tool("read", ({ n, length }) => prose(Number(length), Number(n)))],
     script: replies(
       ...Array.from({ length: 20 }, (_, n) => calls("read", { n, length: 1_500 })),
-      calls("read", ...Array.from({ length: 6 }, (_, n) => ({ n: 50 + n, length: 4_000 }))),
-      calls("read", { n: 60, length: 100 }),
+      // Wherever the rounds before have left the context, one of these fills it while the others' calls are open.
+      ...[50, 60, 70].map((from) =>
+        calls("read", ...Array.from({ length: 6 }, (_, n) => ({ n: from + n, length: 4_000 })))
+      ),
+      calls("read", { n: 80, length: 100 }),
     ),
   });
   const events = eventsOf(await bench.run("Read"), "compaction");
