@@ -1,6 +1,7 @@
 /**
  * Imports go one way. A file may import from its own layer's folder or from a lower layer, never from a
- * higher one and never from a sibling folder of the same rank: adapters do not see each other.
+ * higher one and never from a sibling folder of the same rank: adapters do not see each other. The client imports
+ * types from anywhere below, and nothing else from outside its folder: it is bundled without the service.
  */
 const RANK: Record<string, number> = {
   core: 0,
@@ -32,8 +33,14 @@ const plugin: Deno.lint.Plugin = {
     "one-way": {
       create(context) {
         const from = layerOf(context.filename.replaceAll("\\", "/"));
-        function check(node: Deno.lint.Node, source: unknown): void {
+        function check(node: Deno.lint.Node, source: unknown, kind: "type" | "value" = "value"): void {
           if (from === undefined || typeof source !== "string") return;
+          if (from === "client" && kind === "value" && !/^\.\/[a-z_]+\.ts$/.test(source)) {
+            context.report({
+              node,
+              message: `client imports nothing but types from outside, found "${source}"`,
+            });
+          }
           if (!source.startsWith(".")) {
             if (from === "core") {
               context.report({ node, message: `core imports nothing from outside, found "${source}"` });
@@ -51,16 +58,16 @@ const plugin: Deno.lint.Plugin = {
         }
         return {
           ImportDeclaration(node) {
-            check(node, node.source.value);
+            check(node, node.source.value, node.importKind);
           },
           ImportExpression(node) {
             if (node.source.type === "Literal") check(node, node.source.value);
           },
           ExportNamedDeclaration(node) {
-            if (node.source) check(node, node.source.value);
+            if (node.source) check(node, node.source.value, node.exportKind);
           },
           ExportAllDeclaration(node) {
-            check(node, node.source.value);
+            check(node, node.source.value, node.exportKind);
           },
         };
       },

@@ -11,11 +11,15 @@ import type { Reading } from "./read.ts";
 
 /** A checked transcript. Message indexes are those of the input. */
 export interface CheckDocument {
+  /** Whether nothing is wrong. */
   readonly valid: boolean;
+  /** The format that it was read in. */
   readonly format: FormatName;
+  /** What is wrong. */
   readonly violations: readonly Violation[];
   /** What a repair mends although it makes nothing invalid. */
   readonly notices: readonly Violation[];
+  /** Every atom. */
   readonly atoms: readonly {
     readonly from: number;
     /** One past the last message. */
@@ -24,11 +28,13 @@ export interface CheckDocument {
     readonly state: "open" | "closed";
     readonly tokens: number;
   }[];
+  /** Messages before which it may be cut. */
   readonly legalCuts: readonly number[];
   /** Calls in flight, by id, those without one by place. */
   readonly pending: readonly CallName[];
   /** Calls that nobody will answer any more. */
   readonly abandoned: readonly CallName[];
+  /** Calls without a result. */
   readonly openCalls: readonly OpenCall[];
 }
 

@@ -12,10 +12,13 @@ import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
 
 /** One atom of the log and how it is shown. Positions count entries. */
 export interface InspectedAtom {
+  /** First entry. */
   readonly from: number;
   /** One past the last entry. */
   readonly to: number;
+  /** What it is. */
   readonly kind: Atom["kind"];
+  /** Whether a call of it is in flight. */
   readonly open: boolean;
   /** `pinned`: verbatim behind the summary. `shortened`: raw, with a result cut down. */
   readonly state: "raw" | "shortened" | "pinned" | "summarised";
@@ -25,19 +28,24 @@ export interface InspectedAtom {
 
 /** What `GET /v1/sessions/:id/context` shows. */
 export interface InspectedContext {
+  /** Number of the view in force, 0 for the log itself. */
   readonly view: number;
   /** First entry that is shown raw. */
   readonly cut: number;
+  /** Every atom of the log. */
   readonly atoms: readonly InspectedAtom[];
   /** Entry numbers at which the log may be cut. */
   readonly legalCuts: readonly number[];
+  /** What the model is told of what was cut away. */
   readonly summary: { readonly text: string; readonly tokens: number } | null;
+  /** Tokens of the context, and the marks that they are held against. */
   readonly meter: {
     readonly tokens: number;
     readonly window: number;
     readonly compactAt: number;
     readonly stopAt: number;
   };
+  /** A compaction that was due and found no legal cut. */
   readonly flag: SessionHead["flag"] | null;
 }
 

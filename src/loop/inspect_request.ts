@@ -16,7 +16,9 @@ import { requestOf } from "./request.ts";
 
 /** The request of one step. */
 export interface InspectedRequest {
+  /** The turn. */
   readonly turn: string;
+  /** The step, from 1. */
   readonly step: number;
   /** The entry that holds the model's answer to it. */
   readonly answer: string;
@@ -24,6 +26,7 @@ export interface InspectedRequest {
   readonly model: string;
   /** Number of the view that was in force, 0 for the log itself. */
   readonly view: number;
+  /** Tokens of it. */
   readonly tokens: {
     /** By our own counter, system text and tools as an estimate. */
     readonly counted: number;
@@ -33,6 +36,7 @@ export interface InspectedRequest {
   readonly isExact: boolean;
   /** What each message was made of: `summary`, entries, and results by their calls. */
   readonly refs: readonly (readonly string[])[];
+  /** What the model was sent. */
   readonly request: ModelRequest;
 }
 

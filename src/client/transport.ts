@@ -1,0 +1,267 @@
+/**
+ * Requests, tried again where that can help and does no harm.
+ *
+ * @module
+ */
+import type { Clock } from "../ports.ts";
+import { machineClock, type ReadOptions, wholeText } from "./body.ts";
+import { ClientError } from "./error.ts";
+
+/** The `fetch` that a client calls. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Where the service is, and how it is talked to. */
+export interface ClientOptions {
+  /** Address of the service, with the path that it is mounted at: `https://example.com/agent`. */
+  readonly url: string;
+  /** A key of the service, sent as `Authorization: Bearer`. Default none. */
+  readonly apiKey?: string;
+  /** Further headers; a function is asked before each try, so that a token may be a new one. */
+  readonly headers?:
+    | Readonly<Record<string, string>>
+    | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
+  /** Default: the `fetch` of the platform. */
+  readonly fetch?: Fetch;
+  /** What time is measured by. Default: the machine's. */
+  readonly clock?: Clock;
+  /** Gives numbers from 0 to below 1, for the jitter between tries. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Tries in a row that may come to nothing, the first among them. Default 8. */
+  readonly maxTries?: number;
+  /** Milliseconds without a byte after which a stream counts as broken; the service is never silent for over ten seconds. Default 30,000. */
+  readonly stallMs?: number;
+  /** Milliseconds that a response may take to begin. Default 60,000. */
+  readonly timeoutMs?: number;
+}
+
+/** What is asked of the service. */
+export interface Asked {
+  /** Default `GET`. */
+  readonly method?: "GET" | "POST" | "DELETE";
+  /** The body, as JSON. */
+  readonly body?: unknown;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Ends it. */
+  readonly signal?: AbortSignal | undefined;
+  /** Tries in a row that may come to nothing. Default: those of the client. */
+  readonly maxTries?: number;
+}
+
+/** Milliseconds before the second try, doubled with each one, and the most. */
+const BACKOFF_MS = { first: 250, most: 10_000 } as const;
+
+/** Milliseconds that a service may ask to wait; where it asks for more, whoever called is told. */
+const MAX_WAIT_MS = 60_000;
+
+/** Statuses that may be another one in a moment: of the service, and of what stands before it. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** A key that makes a request, sent twice, the same one. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A counter of tries that came to nothing, and the wait between them. */
+export class Tries {
+  readonly #transport: Transport;
+  readonly #most: number;
+  #failed = 0;
+
+  /** Makes it; `most` tries in a row may come to nothing. */
+  constructor(transport: Transport, most: number = transport.maxTries) {
+    this.#transport = transport;
+    this.#most = most;
+  }
+
+  /** What was tried has led somewhere. */
+  reset(): void {
+    this.#failed = 0;
+  }
+
+  /**
+   * Waits before the next try.
+   *
+   * @throws The error, where it does not pass or there were too many.
+   */
+  async after(error: ClientError, signal: AbortSignal | undefined): Promise<void> {
+    const { clock, random } = this.#transport;
+    const tries = ++this.#failed;
+    const wait = waitOf(error);
+    if (wait === null || tries >= this.#most || wait > MAX_WAIT_MS) {
+      const { code, message, status, fields, cause } = error;
+      throw tries === 1 ? error : new ClientError(code, message, { status, fields, cause, tries });
+    }
+    const backoff = Math.min(BACKOFF_MS.most, BACKOFF_MS.first * 2 ** (tries - 1));
+    // What the service asks for is the least; the jitter comes on top, so that not all come at once.
+    await clock.sleep(wait + backoff * (0.5 + random() / 2), signal);
+  }
+}
+
+/** Milliseconds that have to pass before an error may be another answer; null where it stays. */
+function waitOf({ code, status, fields }: ClientError): number | null {
+  if (code === "network" || code === "stalled") return 0;
+  if (!PASSING.has(status)) return null;
+  const { retryAfterMs } = fields;
+  return typeof retryAfterMs === "number" ? retryAfterMs : 0;
+}
+
+/** One way to the service. */
+export class Transport {
+  readonly clock: Clock;
+  readonly maxTries: number;
+  readonly random: () => number;
+  readonly #url: string;
+  readonly #fetch: Fetch;
+  readonly #headers: NonNullable<ClientOptions["headers"]>;
+  readonly #own: Readonly<Record<string, string>>;
+  readonly #stallMs: number;
+  readonly #timeoutMs: number;
+
+  /** Makes it. */
+  constructor(options: ClientOptions) {
+    this.#url = String(options.url).replace(/\/+$/, "");
+    // Called as a function of nothing: browsers refuse it as a method of something else.
+    this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
+    this.#headers = options.headers ?? {};
+    this.#own = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+    this.clock = options.clock ?? machineClock;
+    this.random = options.random ?? Math.random;
+    this.maxTries = Math.max(1, options.maxTries ?? 8);
+    this.#stallMs = options.stallMs ?? 30_000;
+    this.#timeoutMs = options.timeoutMs ?? 60_000;
+  }
+
+  /** How a body is read. */
+  reading(signal: AbortSignal | undefined): ReadOptions {
+    return { clock: this.clock, stallMs: this.#stallMs, signal };
+  }
+
+  /**
+   * Asks once.
+   *
+   * @returns A response with a status below 300; its body is still to be read.
+   * @throws ClientError for anything else; the reason of the signal.
+   */
+  async ask(path: string, { method = "GET", body, headers = {}, signal }: Asked = {}): Promise<Response> {
+    signal?.throwIfAborted();
+    const more = typeof this.#headers === "function" ? await this.#headers() : this.#headers;
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort(signal?.reason);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const begun = new AbortController();
+    this.clock.sleep(this.#timeoutMs, begun.signal).then(
+      () =>
+        stop.abort(
+          new ClientError("stalled", `Cannot ${method} ${path}: no answer in ${this.#timeoutMs} ms`),
+        ),
+      () => {},
+    );
+    let response: Response;
+    try {
+      response = await this.#fetch(`${this.#url}${path}`, {
+        method,
+        headers: {
+          ...this.#own,
+          ...more,
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: stop.signal,
+      });
+    } catch (cause) {
+      if (stop.signal.aborted) throw stop.signal.reason;
+      throw new ClientError("network", `Cannot ${method} ${path}: found no connection, or it broke off`, {
+        cause,
+      });
+    } finally {
+      begun.abort();
+      signal?.removeEventListener("abort", onAbort);
+    }
+    if (response.ok) return response;
+    throw await this.#errorOf(response, { action: `${method} ${path}`, signal });
+  }
+
+  /** Asks, and again where that may help. */
+  async try(path: string, asked: Asked = {}): Promise<Response> {
+    const tries = new Tries(this, asked.maxTries);
+    for (;;) {
+      try {
+        return await this.ask(path, asked);
+      } catch (error) {
+        if (!(error instanceof ClientError)) throw error;
+        await tries.after(error, asked.signal);
+      }
+    }
+  }
+
+  /**
+   * Asks for one JSON value, and again where that may help.
+   *
+   * @throws ClientError; the reason of the signal.
+   */
+  async json<T>(path: string, asked: Asked = {}): Promise<T> {
+    const tries = new Tries(this, asked.maxTries);
+    for (;;) {
+      try {
+        const response = await this.ask(path, asked);
+        return this.#parse(await wholeText(response, this.reading(asked.signal)), response.status) as T;
+      } catch (error) {
+        if (!(error instanceof ClientError)) throw error;
+        await tries.after(error, asked.signal);
+      }
+    }
+  }
+
+  #parse(text: string, status: number): unknown {
+    try {
+      return text === "" ? null : JSON.parse(text);
+    } catch (cause) {
+      const found = JSON.stringify(text.slice(0, 80));
+      throw new ClientError("bad_answer", `Cannot read the answer: found ${found}, wanted JSON`, {
+        cause,
+        status,
+      });
+    }
+  }
+
+  async #errorOf(
+    response: Response,
+    { action, signal }: { readonly action: string; readonly signal: AbortSignal | undefined },
+  ): Promise<ClientError> {
+    const { status, headers } = response;
+    const text = await wholeText(response, this.reading(signal));
+    const wait = retryAfter(headers.get("retry-after"), this.clock.now());
+    const waits = wait === null ? {} : { retryAfterMs: wait };
+    let problem: unknown = null;
+    try {
+      problem = JSON.parse(text);
+    } catch {
+      // What stands before the service answers in its own ways.
+    }
+    if (typeof problem === "object" && problem !== null && "code" in problem) {
+      const { type: _type, title: _title, status: _status, code, detail, ...fields } = problem as Record<
+        string,
+        unknown
+      >;
+      return new ClientError(String(code), String(detail ?? code), {
+        status,
+        fields: { ...fields, ...waits },
+      });
+    }
+    return new ClientError("bad_answer", `Cannot ${action}: found status ${status} and no problem document`, {
+      status,
+      fields: waits,
+    });
+  }
+}
+
+/** Milliseconds that a `Retry-After` asks for: seconds, or a date. */
+function retryAfter(value: string | null, now: number): number | null {
+  if (value === null || value.trim() === "") return null;
+  if (/^\d+(?:\.\d+)?$/.test(value.trim())) return Number(value) * 1_000;
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}

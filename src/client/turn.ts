@@ -1,0 +1,378 @@
+/**
+ * One turn as a client has it: its events, each once and in order, over as many connections as it takes.
+ *
+ * @module
+ */
+import type { TurnEvent } from "../loop/events.ts";
+import type { PendingCall } from "../loop/pause.ts";
+import type { Usage } from "../ports.ts";
+import {
+  answersFor,
+  type ClientAnswers,
+  type ClientInput,
+  type ClientTurnRequest,
+  turnBodyOf,
+} from "./asked.ts";
+import { readText } from "./body.ts";
+import { ClientError } from "./error.ts";
+import { SseParser } from "./sse.ts";
+import { newKey, type Transport, Tries } from "./transport.ts";
+
+/** Milliseconds that a turn which is given up may take to say its name, so that it can be cancelled. */
+const NAME_MS = 5_000;
+
+/** What a turn came to. */
+export interface ClientTurnResult {
+  /** Id of the turn. */
+  readonly turn: string;
+  /** Its session. */
+  readonly session: string;
+  /** Text of the last step. */
+  readonly text: string;
+  /** Why it ended; `paused` where calls wait for answers. */
+  readonly reason: "paused" | "stop" | "length" | "content-filter" | "max-steps" | "aborted";
+  /** Model calls. */
+  readonly steps: number;
+  /** Sums over them. */
+  readonly usage: Usage;
+  /** Calls that wait. */
+  readonly pending: readonly PendingCall[];
+}
+
+/** Which turn: one that is to be started, or one that there is. */
+export type TurnStart =
+  | { readonly request: ClientTurnRequest }
+  | {
+    readonly turn: string;
+    readonly after?: string;
+    readonly request: Pick<ClientTurnRequest, "tools" | "approve" | "signal">;
+  };
+
+type EndEvent = Extract<TurnEvent, { readonly type: "turn.finished" | "turn.paused" }>;
+
+/**
+ * A turn. It begins when its events are read first, by `for await` or `result()`; a stream that breaks is gone on with
+ * behind the last event, also by another `for await`.
+ */
+export class ClientTurn implements AsyncIterable<TurnEvent> {
+  readonly #transport: Transport;
+  readonly #start: TurnStart;
+  readonly #key: string;
+  #id: string | null = null;
+  #session = "";
+  /** Id of the last event that was seen. */
+  #last: string | null = null;
+  #text = "";
+  #error: Extract<TurnEvent, { readonly type: "error" }> | null = null;
+  /** The end that was seen, or the pause. */
+  #end: EndEvent | null = null;
+  #isCancelled = false;
+  #isRead = false;
+  /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
+  #goesOn = false;
+  #next: Response | null = null;
+
+  /** Makes it; `createClient()` does. */
+  constructor(transport: Transport, start: TurnStart) {
+    this.#transport = transport;
+    this.#start = start;
+    this.#key = "turn" in start ? "" : start.request.idempotencyKey ?? newKey();
+    if ("turn" in start) {
+      this.#id = start.turn;
+      this.#last = start.after ?? null;
+    }
+  }
+
+  /** Id of the turn; null before its first event. */
+  get id(): string | null {
+    return this.#id;
+  }
+
+  /** The session; empty before `turn.started` was seen. */
+  get session(): string {
+    return this.#session;
+  }
+
+  /** Id of the last event that was seen: `client.follow()` goes on behind it. */
+  get lastEventId(): string | null {
+    return this.#last;
+  }
+
+  /** The calls that wait, once `turn.paused` was seen. */
+  get pending(): readonly PendingCall[] {
+    return this.#end?.type === "turn.paused" ? this.#end.pending : [];
+  }
+
+  /**
+   * The events, from behind the last one that was seen. Left early, the turn is cancelled, unless it waits for answers,
+   * `onDisconnect: "continue"` was asked for, or it was started elsewhere.
+   *
+   * @throws TypeError where they are being read already; ClientError where the turn cannot be started, or found any
+   *   more; the reason of the signal.
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void> {
+    if (this.#isRead) throw new TypeError("Cannot read the events of the turn: they are being read already");
+    this.#isRead = true;
+    const left = new AbortController();
+    const { signal } = this.#start.request;
+    const onAbort = (): void => left.abort(signal?.reason);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    let isLeft = true;
+    try {
+      while (!this.#isCancelled || this.#id !== null) {
+        if (this.#end === null || this.#goesOn) yield* this.#connected(left.signal);
+        if (this.#goesOn) continue;
+        const answers = await answersFor(this.pending, { ...this.#start.request, signal: left.signal });
+        if (answers === null) break;
+        await this.answer(answers);
+      }
+      isLeft = false;
+    } catch (error) {
+      // What was lost on the way may still be found; what its caller has ended is to end.
+      isLeft = left.signal.aborted;
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+      left.abort(new DOMException("The events were left", "AbortError"));
+      this.#isRead = false;
+      if (isLeft && (signal?.aborted || this.#end === null)) await this.#leave();
+    }
+  }
+
+  /**
+   * Reads the events to the end of the turn, or to where it waits, and says what it came to.
+   *
+   * @throws ClientError where the turn ended with an error, or as the events do.
+   */
+  async result(): Promise<ClientTurnResult> {
+    if (this.#end?.type !== "turn.finished") {
+      for await (const _ of this) { /* Each is taken note of. */ }
+    }
+    const end = this.#end as EndEvent | null;
+    if (end === null) throw new ClientError("turn_aborted", "The turn was cancelled before it had begun");
+    const { usage, steps } = end;
+    const reason = end.type === "turn.paused" ? "paused" : end.reason;
+    const place = { turn: this.#id ?? "", session: this.#session };
+    if (reason === "error") {
+      const { code, message, retryable } = this.#error ??
+        { code: "internal", message: "The turn failed", retryable: false };
+      throw new ClientError(code, message, { fields: { ...place, retryable, usage, steps } });
+    }
+    return { ...place, text: this.#text, reason, steps, usage, pending: this.pending };
+  }
+
+  /**
+   * Ends the turn, wherever it runs, and waits until what it did is stored. One that has not begun does not begin.
+   *
+   * @returns Whether it ended by that.
+   * @throws ClientError.
+   */
+  async cancel(): Promise<boolean> {
+    this.#isCancelled = true;
+    if (this.#id === null) return !this.#isRead;
+    return await this.#cancel();
+  }
+
+  /**
+   * Answers calls that wait. Within a `for await`, at `turn.paused`, the loop goes on with the turn; behind one, the
+   * next does.
+   *
+   * @throws ClientError; `call_not_pending` and `turn_not_paused` where somebody else was first.
+   */
+  async answer({ results = [], approvals = [] }: ClientAnswers): Promise<void> {
+    const taken = await this.#transport.try(`${this.#path}/results`, {
+      method: "POST",
+      body: { results, approvals, stream: true },
+      headers: { accept: "text/event-stream", "idempotency-key": newKey() },
+      signal: this.#start.request.signal,
+    });
+    // Of answers in parts the events between them count, too: they are asked for behind the last one seen.
+    const isPart = this.#goesOn;
+    const dropped = isPart ? [this.#next, taken] : [];
+    this.#goesOn = true;
+    this.#next = isPart ? null : taken;
+    for (const response of dropped) await response?.body?.cancel();
+  }
+
+  /**
+   * Says something to the turn while it runs: it enters at the next step.
+   *
+   * @throws ClientError; `turn_over` where it came too late.
+   */
+  async send(input: ClientInput): Promise<void> {
+    await this.#transport.json(`${this.#path}/messages`, {
+      method: "POST",
+      body: { input },
+      headers: { "idempotency-key": newKey() },
+      signal: this.#start.request.signal,
+    });
+  }
+
+  get #path(): string {
+    if (this.#id !== null) return `/v1/turns/${encodeURIComponent(this.#id)}`;
+    throw new TypeError("Cannot reach the turn: it has not begun, wanted its events to be read first");
+  }
+
+  async #cancel(maxTries?: number): Promise<boolean> {
+    const asked = { method: "POST", ...(maxTries === undefined ? {} : { maxTries }) } as const;
+    const { cancelled } = await this.#transport.json<{ readonly cancelled: boolean }>(
+      `${this.#path}/cancel`,
+      asked,
+    );
+    return cancelled;
+  }
+
+  /** Cancels a turn whose reader has gone on purpose. */
+  async #leave(): Promise<void> {
+    if ("turn" in this.#start || this.#id === null) return;
+    if (this.#start.request.onDisconnect === "continue" || this.#end?.type === "turn.finished") return;
+    try {
+      await this.#cancel(3);
+    } catch (error) {
+      // It has not come as far as to be stored, or ended long ago.
+      if (!(error instanceof ClientError && error.status === 404)) throw error;
+    }
+  }
+
+  /** Events up to an end or a pause, over as many connections as it takes. */
+  async *#connected(left: AbortSignal): AsyncGenerator<TurnEvent, void> {
+    const tries = new Tries(this.#transport);
+    const over = new AbortController();
+    const hard = new AbortController();
+    const onLeft = (): void => {
+      if (this.#isNamed) return hard.abort(left.reason);
+      this.#transport.clock.sleep(NAME_MS, over.signal).then(() => hard.abort(left.reason), () => {});
+    };
+    left.throwIfAborted();
+    left.addEventListener("abort", onLeft, { once: true });
+    try {
+      for (;;) {
+        try {
+          for await (const event of this.#read(await this.#open(hard.signal), hard.signal)) {
+            tries.reset();
+            if (event.type === "turn.started") this.#id = event.turn;
+            left.throwIfAborted();
+            this.#see(event);
+            yield event;
+            if (event.type === "turn.finished" || this.#goesOn) return;
+          }
+          // A pause may have been answered by somebody else: only behind the last event it is one.
+          if (this.#end !== null) return;
+          throw new ClientError("network", "Cannot read the turn: its stream ended before the turn did");
+        } catch (error) {
+          if (!(error instanceof ClientError)) throw error;
+          if (error.code === "stream_lost" && this.#end !== null) return;
+          await tries.after(error, left);
+        }
+      }
+    } finally {
+      over.abort();
+      left.removeEventListener("abort", onLeft);
+    }
+  }
+
+  /** Whether it can be cancelled by name, or goes by its connection: else it gets a moment to say what it is called. */
+  get #isNamed(): boolean {
+    if (this.#id !== null || "turn" in this.#start) return true;
+    const { onDisconnect, whenBusy } = this.#start.request;
+    return onDisconnect !== undefined || whenBusy === "enqueue";
+  }
+
+  /** The stream that comes next. */
+  async #open(signal: AbortSignal): Promise<Response> {
+    const accept = "text/event-stream";
+    if (this.#goesOn) {
+      const next = this.#next;
+      this.#goesOn = false;
+      this.#next = null;
+      this.#end = null;
+      if (next !== null) return next;
+    }
+    if (this.#id === null) {
+      return await this.#transport.ask("/v1/turns", {
+        method: "POST",
+        body: turnBodyOf(this.#start.request as ClientTurnRequest),
+        headers: { accept, "idempotency-key": this.#key },
+        signal,
+      });
+    }
+    const last = this.#last === null ? {} : { "last-event-id": this.#last };
+    const response = await this.#transport.ask(`${this.#path}/events`, {
+      headers: { accept, ...last },
+      signal,
+    });
+    if (response.status !== 204) return response;
+    await response.body?.cancel();
+    throw new ClientError(
+      "stream_lost",
+      "Cannot go on with the turn: the service has no more of its events, and the last one seen is no end",
+      { status: 204, fields: { turn: this.#id, last: this.#last } },
+    );
+  }
+
+  /** Events of one connection that were not seen before. */
+  async *#read(response: Response, signal: AbortSignal): AsyncGenerator<TurnEvent, void> {
+    const type = response.headers.get("content-type") ?? "";
+    if (!type.startsWith("text/event-stream")) {
+      await response.body?.cancel();
+      throw new ClientError(
+        "bad_answer",
+        `Cannot read the turn: found ${type || "no type"}, wanted a stream`,
+        {
+          status: response.status,
+        },
+      );
+    }
+    const parser = new SseParser();
+    for await (const text of readText(response, this.#transport.reading(signal))) {
+      for (const { id, event, data } of parser.push(text)) {
+        if (!isAfter(id, this.#last)) continue;
+        yield { ...bodyOf(data), type: event, id } as TurnEvent;
+      }
+    }
+  }
+
+  #see(event: TurnEvent): void {
+    this.#last = event.id;
+    this.#end = null;
+    switch (event.type) {
+      case "turn.started":
+        this.#session = event.session;
+        break;
+      case "step.started":
+        this.#text = "";
+        break;
+      case "text.delta":
+        this.#text += event.text;
+        break;
+      case "error":
+        this.#error = event;
+        break;
+      case "turn.paused":
+      case "turn.finished":
+        this.#end = event;
+        break;
+    }
+  }
+}
+
+/** Whether an event comes behind another of its turn; numbers rise, with gaps. */
+function isAfter(id: string, last: string | null): boolean {
+  const [, turn, number] = id.match(/^(.*):(\d+)$/s) ?? [];
+  const [, lastTurn, seen] = last?.match(/^(.*):(\d+)$/s) ?? [];
+  return turn !== lastTurn || Number(number) > Number(seen);
+}
+
+function bodyOf(data: string): Record<string, unknown> {
+  try {
+    const body: unknown = JSON.parse(data);
+    if (typeof body === "object" && body !== null) return body as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw new ClientError(
+    "bad_answer",
+    `Cannot read the turn: found the event ${JSON.stringify(data.slice(0, 80))}, wanted a JSON object`,
+  );
+}

@@ -1,0 +1,279 @@
+/** A turn through the client: leaving, cancelling, answering, saying, and what errors look like. */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import * as z from "zod";
+import {
+  ClientError,
+  type ClientTurnRequest,
+  createClient,
+  type Fetch,
+  type TurnEvent,
+} from "../../src/client/mod.ts";
+import { createApp } from "../../src/http/mod.ts";
+import { defineTool } from "../../src/loop/tools.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { clientOf } from "./_cuts.ts";
+
+/** A service whose model asks for what the input names, and then says what it was told. */
+function makeService() {
+  const ran: unknown[] = [];
+  let finish = (): void => {};
+  const wait = new Promise<void>((resolve) => finish = resolve);
+  const slow = defineTool({
+    name: "slow",
+    description: "Waits",
+    input: z.object({}),
+    execute: async (_, { signal }) => {
+      const gone = new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+      );
+      await Promise.race([wait, gone]);
+      return "done";
+    },
+  });
+  const mail = defineTool({
+    name: "mail",
+    description: "Sends a mail",
+    input: z.object({}),
+    needsApproval: true,
+    execute: () => ran.push("mail") && "sent",
+  });
+  const where = defineTool({ name: "where", description: "Where it is", input: z.object({}) });
+  const model = scripted({
+    script: ({ messages }) => {
+      const last = messages.at(-1);
+      const text = JSON.stringify(last?.content);
+      if (last?.role === "tool") return { text: `Told: ${text}` };
+      const names = ["slow", "mail", "where", "brought"].filter((name) => text.includes(name));
+      return names.length === 0 ? { text: `Heard: ${text}` } : {
+        calls: names.map((name) => ({ name, input: {} })),
+      };
+    },
+  });
+  const app = createApp({ agents: { default: { model, tools: [slow, mail, where] } }, store: memoryStore() });
+  const asked: { readonly method: string; readonly path: string; readonly headers: Headers }[] = [];
+  const fetch: Fetch = async (url, init) => {
+    asked.push({
+      method: init.method ?? "GET",
+      path: new URL(url).pathname.replace(/t_\w+/, ":id"),
+      headers: new Headers(init.headers),
+    });
+    return await app.request(url, init);
+  };
+  return { client: clientOf(fetch), app, ran, asked, finish: () => finish() };
+}
+
+const types = (events: readonly TurnEvent[]) => events.map(({ type }) => type);
+
+Deno.test("client.turn() is text, reason, steps and usage of its last step", async () => {
+  const { client, asked } = makeService();
+  const turn = client.turn({ session: "s", input: "hello" });
+  equal(asked.length, 0);
+  equal(turn.id, null);
+  const { text, reason, session, steps, usage, pending } = await turn.result();
+  deepEqual([text, reason, session, steps, pending], ['Heard: "hello"', "stop", "s", 1, []]);
+  ok(usage.inputTokens > 0);
+  match(turn.id ?? "", /^t_/);
+  match(asked[0]?.headers.get("idempotency-key") ?? "", /^[0-9a-f]{32}$/);
+  // It is known then, and nothing more is asked.
+  equal((await turn.result()).text, text);
+  deepEqual(await Array.fromAsync(turn), []);
+  equal(asked.length, 1);
+});
+
+Deno.test("client.turn() that is left by `break` is cancelled before the loop is behind", async () => {
+  const { client } = makeService();
+  const turn = client.turn({ session: "s", input: "slow" });
+  for await (const { type } of turn) if (type === "tool.call") break;
+  equal((await client.sessions.get("s")).running, null);
+  // What came of it can still be read.
+  const left = await Array.fromAsync(turn);
+  equal(left.at(-1)?.type, "turn.finished");
+  equal((await turn.result()).reason, "aborted");
+});
+
+Deno.test("client.turn() that is left goes on where that was asked for, and is found again", async () => {
+  const { client, finish } = makeService();
+  const turn = client.turn({ session: "s", input: "slow", onDisconnect: "continue" });
+  const seen: TurnEvent[] = [];
+  for await (const event of turn) {
+    seen.push(event);
+    if (event.type === "tool.call") break;
+  }
+  equal((await client.sessions.get("s")).running?.turn, turn.id);
+  finish();
+  for await (const event of client.follow(turn.id ?? "", { after: turn.lastEventId ?? "" })) seen.push(event);
+  deepEqual(seen, await Array.fromAsync(client.follow(turn.id ?? "")));
+});
+
+Deno.test("client.turn() ends with its signal, before its first event and behind it", async () => {
+  const { client, asked } = makeService();
+  const early = AbortSignal.abort(new Error("too late"));
+  await rejects(client.turn({ input: "hello", signal: early }).result(), /too late/);
+  equal(asked.length, 0);
+
+  for (const type of ["step.started", "tool.call"]) {
+    const session = type;
+    const stop = new AbortController();
+    const turn = client.turn({ session, input: "slow", signal: stop.signal });
+    await rejects(async () => {
+      for await (const event of turn) if (event.type === type) stop.abort(new Error("enough"));
+    }, /enough/);
+    equal((await client.sessions.get(session)).running, null, type);
+  }
+
+  // It has no name yet: the service is asked for it, so that it does not run on.
+  const stop = new AbortController();
+  const turn = client.turn({ session: "unnamed", input: "slow", signal: stop.signal });
+  const result = turn.result();
+  stop.abort(new Error("at once"));
+  await rejects(result, /at once/);
+  const { running, entries } = await client.sessions.get("unnamed");
+  equal(running, null);
+  ok(entries > 0);
+});
+
+Deno.test("turn.cancel() ends a turn that runs, and keeps one that has not begun from beginning", async () => {
+  const { client, asked } = makeService();
+  const turn = client.turn({ session: "s", input: "slow" });
+  const seen: TurnEvent[] = [];
+  for await (const event of turn) {
+    seen.push(event);
+    if (event.type === "tool.call") equal(await turn.cancel(), true);
+  }
+  equal((await turn.result()).reason, "aborted");
+  equal(await turn.cancel(), false);
+  ok(seen.some((event) => event.type === "tool.result" && event.status === "aborted"));
+  equal(types(seen).at(-1), "turn.finished");
+
+  const count = asked.length;
+  const none = client.turn({ input: "slow" });
+  equal(await none.cancel(), true);
+  await rejects(none.result(), { code: "turn_aborted" });
+  equal(asked.length, count);
+});
+
+Deno.test("a turn that waits is answered within its loop, behind it, in parts, or by its tools", async () => {
+  const input = "where mail";
+  const results = [{ ref: "e1.1", output: "Oslo" }];
+  const approvals = [{ ref: "e1.0", approved: false, reason: "no" }];
+  const whole = ["Oslo", "no"];
+
+  const within = makeService();
+  const turn = within.client.turn({ session: "s", input });
+  const seen: TurnEvent[] = [];
+  for await (const event of turn) {
+    seen.push(event);
+    if (event.type !== "turn.paused") continue;
+    equal(event.reason, "approval");
+    deepEqual(turn.pending.map(({ ref, name }) => [ref, name]), [["e1.0", "mail"], ["e1.1", "where"]]);
+    await turn.answer({ results, approvals });
+  }
+  const { text } = await turn.result();
+  for (const part of whole) ok(text.includes(part), text);
+  equal(types(seen).at(-1), "turn.finished");
+  deepEqual(seen, await Array.fromAsync(within.client.follow(turn.id ?? "")));
+
+  const behind = makeService();
+  const waiting = behind.client.turn({ session: "s", input });
+  equal((await waiting.result()).reason, "paused");
+  equal(waiting.pending.length, 2);
+  await waiting.answer({ results });
+  equal((await waiting.result()).reason, "paused");
+  deepEqual(waiting.pending.map(({ name }) => name), ["mail"]);
+  await rejects(waiting.answer({ results }), (error) => {
+    ok(error instanceof ClientError);
+    deepEqual([error.code, error.status], ["call_not_pending", 409]);
+    return true;
+  });
+  await waiting.answer({ approvals });
+  equal((await waiting.result()).reason, "stop");
+
+  // Two answers before anything is read: what lies between them is read, too.
+  const parts = makeService();
+  const twice = parts.client.turn({ session: "s", input });
+  const first = await Array.fromAsync(twice);
+  await twice.answer({ results });
+  await twice.answer({ approvals });
+  const rest = await Array.fromAsync(twice);
+  deepEqual([...first, ...rest], await Array.fromAsync(parts.client.follow(twice.id ?? "")));
+
+  const own = makeService();
+  const calls: unknown[] = [];
+  const request: ClientTurnRequest = {
+    session: "s",
+    input: "where mail brought",
+    tools: {
+      where: () => {
+        throw new Error("nowhere");
+      },
+      brought: {
+        description: "Comes with the turn",
+        inputSchema: { type: "object" },
+        execute: (_, { ref, name }) => void calls.push([ref, name]),
+      },
+    },
+    approve: ({ name }) => ({ approved: name === "mail", reason: "fine" }),
+  };
+  const done = await own.client.turn(request).result();
+  match(done.text, /nowhere/);
+  deepEqual(own.ran, ["mail"]);
+  deepEqual(calls, [["e1.2", "brought"]]);
+});
+
+Deno.test("a turn that was paused and answered elsewhere is followed over its pauses", async () => {
+  const { client } = makeService();
+  const turn = client.turn({ session: "s", input: "where", tools: { where: () => "here" } });
+  const seen = await Array.fromAsync(turn);
+  equal(types(seen).filter((type) => type === "turn.paused").length, 1);
+  deepEqual(await Array.fromAsync(client.follow(turn.id ?? "")), seen);
+});
+
+Deno.test("turn.send() says something to a turn that runs", async () => {
+  const { client, finish } = makeService();
+  const turn = client.turn({ session: "s", input: "slow" });
+  await rejects(turn.send("too early"), /has not begun/);
+  const seen: TurnEvent[] = [];
+  for await (const event of turn) {
+    seen.push(event);
+    if (event.type !== "tool.call") continue;
+    await turn.send("hurry");
+    finish();
+  }
+  deepEqual(seen.flatMap((event) => event.type === "user.message" ? [event.input] : []), ["hurry"]);
+  await rejects(turn.send("late"), { code: "turn_over", status: 409 });
+});
+
+Deno.test("client.turn() tells a refusal, a turn that failed, and a second reader", async () => {
+  const { client } = makeService();
+  await rejects(client.turn({ input: "hello", agent: "none" }).result(), (error) => {
+    ok(error instanceof ClientError);
+    deepEqual([error.code, error.status, error.tries], ["unknown_agent", 400, 1]);
+    match(error.message, /wanted one of default/);
+    return true;
+  });
+  await rejects(client.follow("t_none").result(), { code: "turn_not_found", status: 404 });
+
+  const model = scripted({
+    script: () => {
+      throw new Error("secret");
+    },
+  });
+  const broken = createApp({ agents: { default: { model } }, store: memoryStore() });
+  const other = clientOf(async (url, init) => await broken.request(url, init));
+  await rejects(other.turn({ session: "s", input: "hello" }).result(), (error) => {
+    ok(error instanceof ClientError);
+    equal(error.fields["session"], "s");
+    ok(!error.message.includes("secret"));
+    return true;
+  });
+
+  const turn = client.turn({ input: "hello" });
+  const [first, second] = await Promise.allSettled([turn.result(), turn.result()]);
+  equal(first.status, "fulfilled");
+  match(String(second.status === "rejected" && second.reason), /being read already/);
+});
+
+Deno.test("createClient() uses the fetch of the platform where it is given none", () => {
+  ok(createClient({ url: "http://127.0.0.1:1/agent/" }).sessions);
+});
