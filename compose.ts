@@ -6,9 +6,18 @@
  */
 import { type Config, providerOf } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
-import { apiKeys, type AppOptions, type Limits, lineLog, type LogLevel, openAccess } from "./src/http/mod.ts";
+import {
+  apiKeys,
+  type AppOptions,
+  type Limits,
+  lineLog,
+  type Log,
+  type LogLevel,
+  openAccess,
+} from "./src/http/mod.ts";
 import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
 import type { Model } from "./src/ports.ts";
+import { mcpTools } from "./src/tools/mcp.ts";
 import { workspaceTools } from "./src/tools/workspace.ts";
 
 /** Names of what a module of options may have. */
@@ -68,6 +77,22 @@ function limitsFrom(config: Config): Limits {
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }
 
+/** The tools of the environment: those of the virtual workspace, and of MCP servers where there are any. */
+function makeTools(config: Config): Pick<AppOptions["agents"][string], "tools"> {
+  const { SELVAGE_MCP_SERVERS: servers } = config;
+  const tools = workspaceTools();
+  if (Object.keys(servers).length === 0) return { tools };
+  const log = logFrom(config);
+  const say = (message: string): void => log({ level: "warn", event: "mcp", message });
+  return { tools: mcpTools(servers, { tools, say }).tools };
+}
+
+/** The log of the environment. */
+function logFrom({ SELVAGE_LOG: log }: Config): Log {
+  const [level, format] = log.split(",") as [LogLevel | "off", "text" | "json" | undefined];
+  return level === "off" ? () => {} : lineLog({ level, ...(format === undefined ? {} : { format }) });
+}
+
 /** The agent of the environment. */
 function makeAgent(config: Config): AppOptions["agents"][string] {
   const { SELVAGE_MODEL, SELVAGE_WINDOW: window, SELVAGE_MAX_OUTPUT: maxOutput } = config;
@@ -79,7 +104,7 @@ function makeAgent(config: Config): AppOptions["agents"][string] {
     model,
     system: config.SELVAGE_SYSTEM ??
       "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
-    tools: workspaceTools(),
+    ...makeTools(config),
     maxSteps: config.SELVAGE_MAX_STEPS,
     ...makeSummarizer(config, model),
     compaction: {
@@ -97,8 +122,7 @@ function makeAgent(config: Config): AppOptions["agents"][string] {
  * @param config The settings.
  */
 export function optionsFrom(config: Config): Omit<AppOptions, "store"> {
-  const { SELVAGE_API_KEYS: keys, SELVAGE_CORS: cors, SELVAGE_LOG: log } = config;
-  const [level, format] = log.split(",") as [LogLevel | "off", "text" | "json" | undefined];
+  const { SELVAGE_API_KEYS: keys, SELVAGE_CORS: cors } = config;
   return {
     agents: { default: makeAgent(config) },
     auth: keys === undefined ? openAccess({ origins: cors }) : apiKeys(keys),
@@ -106,7 +130,7 @@ export function optionsFrom(config: Config): Omit<AppOptions, "store"> {
     // What is made of a body takes several times its bytes.
     maxBodyBytes: config.SELVAGE_MEMORY_MB * 1_048_576 / 4,
     cors,
-    log: level === "off" ? () => {} : lineLog({ level, ...(format === undefined ? {} : { format }) }),
+    log: logFrom(config),
     logContent: config.SELVAGE_LOG_CONTENT === "1",
   };
 }

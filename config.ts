@@ -34,6 +34,33 @@ function readKeys(text: string): Readonly<Record<string, readonly string[]>> | n
   return Object.keys(keys).length === 0 ? null : keys;
 }
 
+const mcpServer = z.strictObject({
+  url: z.url({ protocol: /^https?$/ }),
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string()).exactOptional(),
+  timeoutMs: z.int().min(1).exactOptional(),
+  needsApproval: z.boolean().exactOptional(),
+});
+const mcpServers = z.record(
+  z.string().regex(/^[A-Za-z0-9_-]{1,32}$/),
+  z.union([mcpServer.shape.url.transform((url) => ({ url })), mcpServer]),
+);
+
+/** MCP servers: NAME=URL, several with commas, or JSON. Undefined for what is neither. */
+function readServers(text: string): z.output<typeof mcpServers> | undefined {
+  if (!text.trimStart().startsWith("{")) {
+    const parts = text.split(/[\s,]+/).filter((part) => part !== "").map((part) => part.split(/=(.*)/s, 2));
+    const names = parts.map(([name = ""]) => name);
+    return new Set(names).size < names.length
+      ? undefined
+      : mcpServers.safeParse(Object.fromEntries(parts)).data;
+  }
+  try {
+    return mcpServers.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A model of a service. */
 const HOSTED = "(?:openai|responses|anthropic):[^\\s,]+";
 
@@ -89,6 +116,15 @@ const VARIABLES = {
       .refine((origins) => origins.every(isOrigin)).default([]),
     "origins of pages that may call, such as https://app.example, with a comma between several",
   ],
+  SELVAGE_MCP_SERVERS: [
+    z.string().transform((text, context) => {
+      const servers = readServers(text);
+      if (servers === undefined) context.addIssue("no servers");
+      return servers ?? {};
+    }).default({}),
+    "NAME=URL with a comma between several, or JSON: " +
+    '{ "NAME": { "url", "headers"?, "timeoutMs"?, "needsApproval"? } }',
+  ],
   SELVAGE_LOG: [
     z.string().regex(/^(off|(debug|info|warn|error)(,(text|json))?)$/).default("info,text"),
     "off, or debug, info, warn or error, then ,text or ,json",
@@ -119,7 +155,7 @@ function fail(name: string, found: string, allowed: string): never {
   // Keys are never shown, nor is anything that could hold one.
   const shown = found === "not set"
     ? found
-    : /KEY/.test(name)
+    : /KEY|MCP/.test(name)
     ? "a value that does not fit"
     : JSON.stringify(found.slice(0, 100));
   throw new SelvageError("bad_config", `Cannot start: ${name} is ${shown}, wanted ${allowed}`);

@@ -23,12 +23,14 @@ export type { AnswerFormat, ToolChoice } from "./core/settings.ts";
 export type { CompactionLimits, CompactionSettings } from "./compaction/budget.ts";
 export type {
   Agent,
+  AgentTools,
   AiSdkTool,
   AiSdkToolSet,
   AnswerRequest,
   Approval,
   CallAnswer,
   ResumeRequest,
+  ToolsOf,
   TurnPlace,
   TurnPorts,
   TurnRequest,
@@ -57,6 +59,14 @@ export {
 export { kvStore, type KvStoreOptions } from "./store/kv.ts";
 export { memoryStore, type MemoryStoreOptions } from "./store/memory.ts";
 export { deleteUnused } from "./store/retention.ts";
+export {
+  type McpCall,
+  type McpHeaders,
+  type McpServer,
+  type McpTools,
+  mcpTools,
+  type McpToolsOptions,
+} from "./tools/mcp.ts";
 export { workspaceTools } from "./tools/workspace.ts";
 export {
   anyOf,

@@ -15,6 +15,22 @@ Deno.test("parseConfig() takes an empty variable as one that is not set", () => 
   equal(parseConfig({ SELVAGE_WINDOW: "", OPENAI_API_KEY: "" }).SELVAGE_WINDOW, undefined);
 });
 
+Deno.test("parseConfig() takes MCP servers as a list and as JSON", () => {
+  const list = parseConfig({ SELVAGE_MCP_SERVERS: "files=https://a/mcp?x=1, web=http://b/" });
+  deepEqual(list.SELVAGE_MCP_SERVERS, { files: { url: "https://a/mcp?x=1" }, web: { url: "http://b/" } });
+  const servers = {
+    files: {
+      url: "https://a/mcp",
+      headers: { authorization: "Bearer t" },
+      timeoutMs: 5,
+      needsApproval: true,
+    },
+  };
+  const json = parseConfig({ SELVAGE_MCP_SERVERS: JSON.stringify({ ...servers, web: "http://b/" }) });
+  deepEqual(json.SELVAGE_MCP_SERVERS, { ...servers, web: { url: "http://b/" } });
+  deepEqual(parseConfig({}).SELVAGE_MCP_SERVERS, {});
+});
+
 const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   [
     { SELVAGE_MODEL: "gpt" },
@@ -47,6 +63,11 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   [{ DENO_SERVE_ADDRESS: "tcp:127.0.0.1:99999" }, /wanted tcp:IP:PORT/],
   [{ SELVAGE_CORS: "*" }, /SELVAGE_CORS is "\*", wanted origins/],
   [{ SELVAGE_CORS: "https://app.example/" }, /wanted origins of pages that may call/],
+  [{ SELVAGE_MCP_SERVERS: "files" }, /SELVAGE_MCP_SERVERS is a value that does not fit, wanted NAME=URL/],
+  [{ SELVAGE_MCP_SERVERS: "files=ftp://a/" }, /SELVAGE_MCP_SERVERS/],
+  [{ SELVAGE_MCP_SERVERS: "a=http://a/,a=http://b/" }, /SELVAGE_MCP_SERVERS/],
+  [{ SELVAGE_MCP_SERVERS: '{"a": {"url": "http://a/", "token": "secret"}}' }, /a value that does not fit/],
+  [{ SELVAGE_MCP_SERVERS: '{"a": ' }, /SELVAGE_MCP_SERVERS/],
   [{ SELVAGE_LOG: "loud" }, /SELVAGE_LOG is "loud", wanted off, or debug, info/],
   [{ SELVAGE_LOG_CONTENT: "yes" }, /SELVAGE_LOG_CONTENT is "yes", wanted 1 or 0/],
   [{ SELVAGE_TURNS_PER_MINUTE: "0" }, /SELVAGE_TURNS_PER_MINUTE is "0", wanted a whole number, 1 or more/],

@@ -9,6 +9,7 @@ import type { Agent } from "../loop/agent.ts";
 import { budgetOf } from "../loop/measures.ts";
 import { systemClock } from "../loop/clock.ts";
 import { ownTools } from "../loop/tool_set.ts";
+import { knownAgent, requireNames } from "../loop/ready.ts";
 import { authenticate, openAccess } from "./auth.ts";
 import { Bodies } from "./bodies.ts";
 import { Drain } from "./drain.ts";
@@ -116,12 +117,8 @@ export function createApp(options: AppOptions): App {
 
 /** What would fail in every turn of an agent fails when the app is made. */
 function requireAgent(name: string, agent: Agent): void {
-  const names = ownTools(agent.tools).map((tool) => tool.name);
-  const twice = names.find((tool, index) => names.indexOf(tool) !== index);
-  if (twice !== undefined) {
-    throw new TypeError(
-      `Cannot make the agent ${name}: found two tools called ${twice}, wanted one of each name`,
-    );
-  }
-  budgetOf(agent);
+  // Tools that are found out for each turn are held against the same there.
+  const known = knownAgent(agent);
+  requireNames(ownTools(known.tools).map((tool) => tool.name), `make the agent ${name}`);
+  budgetOf(known);
 }

@@ -14,6 +14,7 @@ import { cancelName } from "../loop/journal.ts";
 import { closeLeft, wasTaken } from "../loop/left.ts";
 import { sendMessage } from "../loop/mailbox.ts";
 import { isPaused, pausedName } from "../loop/pause.ts";
+import { readyAgent } from "../loop/ready.ts";
 import { requireInput } from "../loop/room.ts";
 import { answerTurn, resumeTurn, runTurn } from "../loop/turn.ts";
 import type { Clock, Lease, OnDisconnect, Owner, SessionKey, Store } from "../ports.ts";
@@ -256,7 +257,10 @@ export class TurnHost {
         { fields: { turn, pending: lease.pause?.pending } },
       );
     }
-    await requireInput(input, this.#agent(lease.agent));
+    await requireInput(
+      input,
+      await readyAgent(this.#agent(lease.agent), { key: place.key, clock: this.#clock }),
+    );
     const id = idempotency === undefined ? crypto.randomUUID() : JSON.stringify(idempotency);
     const sent = await sendMessage({ store: this.#store, owner, turn }, { id, input });
     if (sent === null) throw over;

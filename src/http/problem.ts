@@ -28,6 +28,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   open_access_refused: 403,
   auth_unavailable: 503,
   service_full: 503,
+  tools_unavailable: 503,
   session_not_found: 404,
   entry_not_found: 404,
   branch_not_found: 404,

@@ -12,6 +12,7 @@ import type {
   Model,
   ModelSettings,
   OnDisconnect,
+  SessionKey,
   SessionState,
   Store,
   Tool,
@@ -21,14 +22,26 @@ import type { AiSdkTool, AiSdkToolSet } from "./tool_set.ts";
 
 export type { AiSdkTool, AiSdkToolSet };
 
+/** A list of tools, or a tool set of the AI SDK as it is. */
+export type AgentTools = readonly Tool[] | AiSdkToolSet;
+
+/**
+ * Tools that depend on who calls, or that come and go. Asked once a turn, before it begins and again where another
+ * process goes on with it, so that a turn keeps its tools, and with them its prefix (C6). The names have to differ.
+ */
+export type ToolsOf = (caller: SessionKey) => AgentTools | Promise<AgentTools>;
+
 /** An agent: a model with instructions and tools. */
 export interface Agent {
   /** The model that answers. */
   readonly model: Model;
   /** Instructions for the model. Default none. */
   readonly system?: string;
-  /** Tools the model may call: a list of our own, or a tool set of the AI SDK as it is. */
-  readonly tools?: readonly Tool[] | AiSdkToolSet;
+  /**
+   * Tools the model may call: a list of our own, a tool set of the AI SDK as it is, or a function of the caller that
+   * gives one of these for each turn.
+   */
+  readonly tools?: AgentTools | ToolsOf;
   /** Whether the model has the built-in tool `recall`, which reads originals of the log. Default true. */
   readonly recall?: boolean;
   /** Model calls in one turn. Default 50. */
@@ -50,6 +63,9 @@ export interface Agent {
   /** Milliseconds that a turn waits for the summarizer where the model can be called no more. Default 5,000. */
   readonly graceMs?: number;
 }
+
+/** An agent as a turn has it: its tools are at hand. */
+export type ReadyAgent = Omit<Agent, "tools"> & { readonly tools?: AgentTools };
 
 /** Whose turn it is, and what can end it. */
 export interface TurnPlace {

@@ -7,7 +7,7 @@
 import { SelvageError } from "../core/errors.ts";
 import { type CompactionSettings, isForced, type ModelSettings } from "../core/settings.ts";
 import type { Entry, ToolSchema } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { withClientTools } from "./client_tools.ts";
 import { budgetOf } from "./measures.ts";
 
@@ -52,13 +52,13 @@ export function askedIn(entries: readonly Entry[], turn: string | undefined): As
  *   where the caller's settings do not go together, `bad_client_tools` where its tools clash with others or leave no
  *   room.
  */
-export function agentFor(agent: Agent, asked: Asked): Agent {
+export function agentFor(agent: ReadyAgent, asked: Asked): ReadyAgent {
   const { instructions, compaction, clientTools } = askedOf(asked);
   const own = compaction === undefined ? agent : withCompaction(agent, compaction);
   return withClientTools(withInstructions(own, instructions), clientTools);
 }
 
-function withCompaction(agent: Agent, compaction: CompactionSettings): Agent {
+function withCompaction(agent: ReadyAgent, compaction: CompactionSettings): ReadyAgent {
   const made = { ...agent, compaction: { ...agent.compaction, ...compaction } };
   try {
     budgetOf(made);
@@ -69,7 +69,7 @@ function withCompaction(agent: Agent, compaction: CompactionSettings): Agent {
   return made;
 }
 
-function withInstructions(agent: Agent, instructions: string | undefined): Agent {
+function withInstructions(agent: ReadyAgent, instructions: string | undefined): ReadyAgent {
   if (instructions === undefined) return agent;
   const system = agent.system === undefined || agent.system === ""
     ? instructions

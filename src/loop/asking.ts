@@ -8,7 +8,7 @@ import type { Context } from "../compaction/context.ts";
 import { prefixName } from "../compaction/prefix.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ModelRequest } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { type Answer, askModel } from "./ask.ts";
 import type { Asked } from "./asked.ts";
 import type { Compactor } from "./compactor.ts";
@@ -18,7 +18,7 @@ import { requestOf } from "./request.ts";
 
 /** What an {@link Asking} needs. */
 export interface AskingOptions {
-  readonly agent: Agent;
+  readonly agent: ReadyAgent;
   readonly asked: Asked;
   readonly context: Context;
   readonly budget: Budget;
@@ -26,7 +26,7 @@ export interface AskingOptions {
 
 /** Asks one agent's model about one context. */
 export class Asking {
-  readonly #agent: Agent;
+  readonly #agent: ReadyAgent;
   readonly #asked: Asked;
   readonly #context: Context;
   /** Name of what comes before the messages of each request. */

@@ -10,7 +10,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { Clock, Commit, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
 import { turnInTheWay } from "./acquire.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { randomId } from "./ids.ts";
 import { Journal, LEASE_TTL_MS } from "./journal.ts";
 import { closeLeft } from "./left.ts";
@@ -19,7 +19,7 @@ import { budgetOf, measuresOf, restoreMeter, storeMeter } from "./measures.ts";
 /** A session, its agent, and where it is. */
 export interface RestPlace {
   readonly key: SessionKey;
-  readonly agent: Agent;
+  readonly agent: ReadyAgent;
   readonly store: Store;
   readonly clock: Clock;
 }
@@ -36,7 +36,7 @@ function notFound({ session }: SessionKey): SelvageError {
   return new SelvageError("session_not_found", `Cannot find the session ${JSON.stringify(session)}`);
 }
 
-async function opened(agent: Agent, { head, entries, view }: SessionState): Promise<RestedSession> {
+async function opened(agent: ReadyAgent, { head, entries, view }: SessionState): Promise<RestedSession> {
   const budget = budgetOf(agent, head.meter);
   const context = await Context.create(entries, { view: view as StoredView | null, ...measuresOf(agent) });
   return { head, context, meter: restoreMeter({ agent, budget }, head.meter), budget };

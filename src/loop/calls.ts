@@ -5,7 +5,7 @@
  */
 import { callsOf } from "../compaction/context.ts";
 import type { AssistantEntry, Clock, Entry, FinishReason, ResultEntry, Tool, ToolContext } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { ABORTED, type CallOutcome, runCall } from "./tools.ts";
 
 /** A call of the log. */
@@ -26,7 +26,7 @@ export type CallProgress =
 
 /** What {@link runCalls} needs beside the calls. */
 export interface RunCallsOptions {
-  readonly agent: Agent;
+  readonly agent: ReadyAgent;
   readonly tools: readonly Tool[];
   /** Why the answer ended that asks for the calls. */
   readonly reason: FinishReason;

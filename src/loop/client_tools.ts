@@ -5,7 +5,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Tool, ToolSchema } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { budgetOf } from "./measures.ts";
 import { toolsOf } from "./recall.ts";
 import { ownTools } from "./tool_set.ts";
@@ -28,7 +28,7 @@ function clientTool({ name, description, inputSchema }: ToolSchema): Tool {
  * @param clientTools The client's tools.
  * @throws SelvageError `bad_client_tools` where two tools have one name, or the tools leave no room for messages.
  */
-export function withClientTools(agent: Agent, clientTools: readonly ToolSchema[] = []): Agent {
+export function withClientTools(agent: ReadyAgent, clientTools: readonly ToolSchema[] = []): ReadyAgent {
   if (clientTools.length === 0) return agent;
   const names = [...toolsOf(agent), ...clientTools].map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);

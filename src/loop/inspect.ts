@@ -6,7 +6,7 @@
 import { Context, type StoredView, summaryText } from "../compaction/context.ts";
 import type { Atom } from "../core/record.ts";
 import type { Entry, SessionHead } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { agentFor, askedIn } from "./asked.ts";
 import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
 
@@ -56,7 +56,7 @@ export interface InspectedContext {
  */
 export async function inspectContext(
   { agent: given, head, entries, view }: {
-    readonly agent: Agent;
+    readonly agent: ReadyAgent;
     readonly head: SessionHead;
     readonly entries: readonly Entry[];
     readonly view: StoredView | null;

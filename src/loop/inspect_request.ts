@@ -12,6 +12,7 @@ import type { Agent } from "./agent.ts";
 import { agentFor, askedIn } from "./asked.ts";
 import { branchesOf, branchOf } from "./branches.ts";
 import { budgetOf, fixedTokens, measuresOf, schemasOf } from "./measures.ts";
+import { readyAgent } from "./ready.ts";
 import { requestOf } from "./request.ts";
 
 /** The request of one step. */
@@ -100,7 +101,7 @@ export async function inspectRequest(
     ? null
     : (await store.read(place.key, { branch, view: prefix.view }))?.view as StoredView | null;
   const asked = askedIn(entries, turn);
-  const then = agentFor(agent, asked);
+  const then = agentFor(await readyAgent(agent, { key: place.key }), asked);
   const context = await Context.create(entries.slice(0, entry.seq), { view, ...measuresOf(then) });
   const request = requestOf({
     agent: then,

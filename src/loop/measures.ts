@@ -8,7 +8,7 @@ import type { ToolSchema } from "../ports.ts";
 import { loadCounter, utf8Length } from "../tokens/counter.ts";
 import { boundTokens, type TextMeasure, withMedia } from "../tokens/measure.ts";
 import { ContextMeter, type MeterState } from "../tokens/meter.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { hasRecall, toolsOf } from "./recall.ts";
 
 /** The exact counter as a plain function; its data is loaded when something first needs it. */
@@ -26,7 +26,7 @@ export interface Measures {
 }
 
 /** The measures for a model's provider. */
-export function measuresOf(agent: Agent): Measures {
+export function measuresOf(agent: ReadyAgent): Measures {
   const { model: { media = "unknown" } } = agent;
   return {
     recall: hasRecall(agent),
@@ -36,7 +36,7 @@ export function measuresOf(agent: Agent): Measures {
 }
 
 /** The agent's tools as a model is told about them. */
-export function schemasOf(agent: Agent): readonly ToolSchema[] {
+export function schemasOf(agent: ReadyAgent): readonly ToolSchema[] {
   return toolsOf(agent).map(({ name, description, inputSchema }) => ({
     name,
     description,
@@ -45,7 +45,7 @@ export function schemasOf(agent: Agent): readonly ToolSchema[] {
 }
 
 /** Tokens of system text and schemas before any bill: JSON and prose have more than three bytes a token. */
-export function fixedTokens(agent: Agent): number {
+export function fixedTokens(agent: ReadyAgent): number {
   return Math.ceil(utf8Length((agent.system ?? "") + JSON.stringify(schemasOf(agent))) / 3);
 }
 
@@ -61,7 +61,7 @@ export interface StoredMeter {
 
 /** What to keep of a meter, and of what a provider said about the window. */
 export function storeMeter(
-  { model }: Agent,
+  { model }: ReadyAgent,
   { meter, budget: { window } }: { readonly meter: ContextMeter; readonly budget: Budget },
 ): StoredMeter {
   const learned = window < model.window ? { window } : {};
@@ -76,7 +76,7 @@ export function storeMeter(
  * @param stored What the session's head keeps of the meter.
  * @throws SelvageError `bad_budget`.
  */
-export function budgetOf(agent: Agent, stored?: unknown): Budget {
+export function budgetOf(agent: ReadyAgent, stored?: unknown): Budget {
   const { model, window = Infinity } = (stored ?? {}) as Partial<StoredMeter>;
   return computeBudget({
     window: Math.min(agent.model.window, model === agent.model.id ? window : Infinity),
@@ -95,7 +95,7 @@ export function budgetOf(agent: Agent, stored?: unknown): Budget {
  * @param stored What the head keeps.
  */
 export function restoreMeter(
-  { agent, budget }: { readonly agent: Agent; readonly budget: Budget },
+  { agent, budget }: { readonly agent: ReadyAgent; readonly budget: Budget },
   stored: unknown,
 ): ContextMeter {
   const fixed = budget.window - budget.maxOutput - budget.usable;

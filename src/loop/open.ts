@@ -8,7 +8,7 @@ import { callsOf, Context, type StoredView } from "../compaction/context.ts";
 import type { Clock, Lease, SessionHead, SessionKey, SessionState } from "../ports.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
 import { takeLease, whileRunning } from "./acquire.ts";
-import type { Agent, AnswerRequest, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
+import type { AnswerRequest, ReadyAgent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { matchAnswers, type MatchedAnswers } from "./answers.ts";
 import { agentFor, type Asked, askedIn, askedOf } from "./asked.ts";
 import { systemClock } from "./clock.ts";
@@ -16,12 +16,13 @@ import { type Beginning, beginningOf } from "./fork.ts";
 import { randomId } from "./ids.ts";
 import { endLeft, type LeftTurn, type StoredTurn, takeOver } from "./left.ts";
 import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
+import { readyAgent } from "./ready.ts";
 import { pinnedAtoms, requireInput, requireRoom } from "./room.ts";
 
 /** What a turn starts with. */
 export interface OpenedTurn extends StoredTurn {
   /** The agent as this turn has it. */
-  readonly agent: Agent;
+  readonly agent: ReadyAgent;
   readonly asked: Asked;
   readonly clock: Clock;
   readonly key: SessionKey;
@@ -44,19 +45,20 @@ const MAX_TAKEOVERS = 3;
  *
  * @param request Agent, session and input.
  * @param ports Store, clock and ids.
- * @throws SelvageError `bad_budget`, `bad_client_tools`, `input_empty`, `input_too_large`, `turn_running` or
- *   `turn_paused`.
+ * @throws SelvageError `bad_budget`, `bad_client_tools`, `input_empty`, `input_too_large`, `tools_unavailable`,
+ *   `turn_running` or `turn_paused`.
  */
 export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<OpenedTurn> {
   const { input } = request;
   const asked = askedOf(request);
   if (asked.compaction !== undefined) requireWithin(asked.compaction, request.agent.compactionLimits);
-  const agent = agentFor(request.agent, asked);
   const clock = ports.clock ?? systemClock;
+  const key = keyOf(request);
+  const { signal } = request;
+  const agent = agentFor(await readyAgent(request.agent, { key, signal, clock }), asked);
   const id = ports.newId?.() ?? randomId("t");
   await requireInput(input, agent);
-  const key = keyOf(request);
-  request.signal?.throwIfAborted();
+  signal?.throwIfAborted();
   const leased = await takeLease(request, { ports, clock, key, turn: id });
   const { lease } = leased;
   try {
@@ -83,15 +85,17 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
  * @throws SelvageError `turn_running` where its process lives, `turn_over` where it was not left.
  */
 export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Promise<OpenedTurn | null> {
-  const { turn } = request;
+  const { turn, signal } = request;
   const { store, clock = systemClock } = ports;
   const key = keyOf(request);
+  // Before the lease: nobody keeps it alive while tools are waited for.
+  const agent = await readyAgent(request.agent, { key, signal, clock });
   const left = await takeOver(store, { key, turn });
   if (left.leased.lease.takeovers > MAX_TAKEOVERS) {
     await endLeft(store, { ...left, key, clock, reason: "error" });
     return null;
   }
-  return await reopened(request.agent, { left, key, clock });
+  return await reopened(agent, { left, key, clock });
 }
 
 /**
@@ -103,12 +107,13 @@ export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Prom
  *   its calls does not.
  */
 export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Promise<OpenedTurn> {
-  const { turn } = request;
+  const { turn, signal } = request;
   const { store, clock = systemClock } = ports;
   const key = keyOf(request);
+  const agent = await readyAgent(request.agent, { key, signal, clock });
   // An answer to another call may be being taken in: this one comes next.
   const take = () => takeOver(store, { key, turn, takeover: "paused" });
-  const left = await whileRunning(take, { clock, signal: request.signal });
+  const left = await whileRunning(take, { clock, signal });
   const { lease, entries } = left.leased;
   try {
     const refs = new Set(
@@ -117,7 +122,7 @@ export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Pr
     const pause = lease.pause ?? { pending: [], approved: [] };
     const answers = matchAnswers(request, { pause, isCall: (ref) => refs.has(ref) });
     await request.accept?.(left.stored.nextEvent);
-    return { ...await reopened(request.agent, { left, key, clock }), answers };
+    return { ...await reopened(agent, { left, key, clock }), answers };
   } catch (error) {
     // Where not even this works, the lease runs out by itself, and the turn waits on.
     await store.commit(key, lease, { suspend: true }).catch(() => {});
@@ -126,7 +131,7 @@ export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Pr
 }
 
 async function reopened(
-  given: Agent,
+  given: ReadyAgent,
   { left: { leased, stored }, key, clock }: {
     readonly left: LeftTurn;
     readonly key: SessionKey;
@@ -146,7 +151,7 @@ function keyOf({ tenant = "local", user, session }: TurnPlace): SessionKey {
 }
 
 async function measured(
-  agent: TurnPlace["agent"],
+  agent: ReadyAgent,
   { head, entries, view, budget }: SessionState & { readonly budget: Budget },
 ): Promise<{ readonly context: Context; readonly meter: ContextMeter }> {
   const context = await Context.create(entries, { view: view as StoredView | null, ...measuresOf(agent) });

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { originalText, pageOf, parseRef, type Ref, searchOriginals } from "../compaction/originals.ts";
 import { callsOf } from "../compaction/render.ts";
 import type { Entry, Tool } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { ownTools } from "./tool_set.ts";
 import { defineTool } from "./tools.ts";
 
@@ -103,7 +103,7 @@ export function recallTool(entries: () => readonly Entry[]): Tool {
 }
 
 /** Whether an agent's model is offered the built-in tool. */
-export function hasRecall({ recall = true, tools }: Agent): boolean {
+export function hasRecall({ recall = true, tools }: ReadyAgent): boolean {
   return recall && !ownTools(tools).some(({ name }) => name === RECALL);
 }
 
@@ -113,7 +113,7 @@ export function hasRecall({ recall = true, tools }: Agent): boolean {
  * @param agent The agent.
  * @param log The log that the built-in tool reads; without it the tools can only be told about.
  */
-export function toolsOf(agent: Agent, log?: () => readonly Entry[]): readonly Tool[] {
+export function toolsOf(agent: ReadyAgent, log?: () => readonly Entry[]): readonly Tool[] {
   const tools = ownTools(agent.tools);
   if (!hasRecall(agent)) return tools;
   return [...tools, log === undefined ? NO_LOG : recallTool(log)];

@@ -5,14 +5,14 @@
  */
 import type { Message } from "../core/message.ts";
 import type { ModelRequest } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import { type Asked, settingsFor } from "./asked.ts";
 import { schemasOf } from "./measures.ts";
 
 /** What a request is made of. */
 export interface RequestParts {
   /** The agent as the turn has it, the caller's instructions included. */
-  readonly agent: Agent;
+  readonly agent: ReadyAgent;
   readonly asked: Asked;
   /** Step of the turn, from 1. */
   readonly step: number;

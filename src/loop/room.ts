@@ -8,7 +8,7 @@ import { entryTokens } from "../compaction/context.ts";
 import { pinnedEntries, wholeAtoms } from "../compaction/pins.ts";
 import type { Entry, SessionHead } from "../ports.ts";
 import { measurePart, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
-import type { Agent, TurnRequest } from "./agent.ts";
+import type { ReadyAgent, TurnRequest } from "./agent.ts";
 import { budgetOf, measuresOf } from "./measures.ts";
 
 type Input = TurnRequest["input"];
@@ -36,7 +36,7 @@ export function pinnedAtoms(entries: readonly Entry[], pins: SessionHead["pins"]
  * @param agent Whose window it is to fit.
  * @throws SelvageError `bad_budget`, `input_empty`, `input_too_large`.
  */
-export async function requireInput(input: Input, agent: Agent): Promise<void> {
+export async function requireInput(input: Input, agent: ReadyAgent): Promise<void> {
   const { maxInput } = budgetOf(agent);
   if (isEmptyInput(input)) {
     throw new SelvageError("input_empty", "Cannot take the input: found an empty one, wanted text or a file");
@@ -48,7 +48,7 @@ export async function requireInput(input: Input, agent: Agent): Promise<void> {
 export async function requireRoom(
   input: Input,
   { agent, limit, pinned = [] }: {
-    readonly agent: Agent;
+    readonly agent: ReadyAgent;
     readonly limit: number;
     readonly pinned?: readonly Entry[];
   },

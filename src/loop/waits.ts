@@ -4,14 +4,14 @@
  * @module
  */
 import type { Clock, FinishReason, PausedCall, Tool, ToolContext } from "../ports.ts";
-import type { Agent } from "./agent.ts";
+import type { ReadyAgent } from "./agent.ts";
 import type { Call } from "./calls.ts";
 import { bounded } from "./bounded.ts";
 import { copyOf, describe, isUnparsed } from "./tools.ts";
 
 /** What {@link sortCalls} needs beside the calls. */
 export interface SortOptions {
-  readonly agent: Agent;
+  readonly agent: ReadyAgent;
   readonly tools: readonly Tool[];
   /** Why the answer ended that asks for the calls. */
   readonly reason: FinishReason;

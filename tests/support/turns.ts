@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import type { Agent, AnswerRequest, TurnRequest } from "../../src/loop/agent.ts";
+import type { Agent, AnswerRequest, ReadyAgent, TurnRequest } from "../../src/loop/agent.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { answerTurn, runTurn } from "../../src/loop/turn.ts";
@@ -100,7 +100,7 @@ export interface BenchOptions {
 export class Bench {
   readonly clock = new ManualClock();
   readonly store: Store;
-  readonly agent: Agent;
+  readonly agent: ReadyAgent;
   /** Requests that reached the model, copied as they were. */
   readonly requests: ModelRequest[] = [];
   /** Commits that reached the store, failed ones included. */
@@ -124,7 +124,8 @@ export class Bench {
         return model.stream(request, signal);
       },
     };
-    this.agent = { model: watched, tools: options.tools ?? [], ...options.agent };
+    // No bench has tools that are found out for each turn: a test brings them along with its request.
+    this.agent = { model: watched, tools: options.tools ?? [], ...options.agent } as ReadyAgent;
   }
 
   /** Starts a turn. */

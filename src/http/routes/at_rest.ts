@@ -10,6 +10,7 @@ import type { RestPlace } from "../../loop/at_rest.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { compactNow } from "../../loop/compact_now.ts";
 import { listPins, setPin } from "../../loop/pins.ts";
+import { readyAgent } from "../../loop/ready.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
@@ -35,7 +36,11 @@ export function restRoutes({ store, clock = systemClock }: AppOptions, host: Tur
     const session = c.req.param("id") ?? "";
     const key = { ...c.get("principal"), session };
     const head = sessionId.safeParse(session).success ? (await store.read(key))?.head : undefined;
-    if (head !== undefined) return { key, agent: host.agentNamed(head.agent, "work on"), store, clock };
+    if (head !== undefined) {
+      const named = host.agentNamed(head.agent, "work on");
+      const agent = await readyAgent(named, { key, signal: c.req.raw.signal, clock });
+      return { key, agent, store, clock };
+    }
     throw new SelvageError(
       "session_not_found",
       `Cannot find the session ${JSON.stringify(session.slice(0, 128))}`,

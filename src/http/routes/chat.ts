@@ -182,7 +182,7 @@ async function shownBy(
   const agent = agents[head.agent] ?? agents["default"];
   const isCapped = entries.some((entry) => entry.kind === "result" && entry.cap !== undefined);
   if (agent === undefined || !isCapped) return ({ output }) => output;
-  const measure = await measuresOf(agent).loadMeasure();
+  const measure = await measuresOf({ model: agent.model }).loadMeasure();
   return ({ output, cap, call }) =>
     cap === undefined ? output : shortenOutput(output, { tokens: cap, measure, ref: call });
 }

@@ -9,6 +9,7 @@ import { SelvageError } from "../../core/errors.ts";
 import type { Agent } from "../../loop/agent.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { schemasOf } from "../../loop/measures.ts";
+import { knownAgent } from "../../loop/ready.ts";
 import { checkBody, limitBody, parseJson, readText } from "../body.ts";
 import { Conversations } from "../conversations.ts";
 import { completionBody, type CompletionRequest, decodeCompletion } from "../decode/completion.ts";
@@ -29,7 +30,8 @@ const MAX_BODY = 8 * 1024 * 1024;
 const SESSION_HEADER = "x-selvage-session";
 
 /** Names what answers: another agent, tool or model is another fingerprint. */
-function fingerprintOf(agent: Agent): string {
+function fingerprintOf(given: Agent): string {
+  const agent = knownAgent(given);
   return `fp_${prefixName({ system: agent.system ?? "", tools: schemasOf(agent), model: agent.model })}`;
 }
 

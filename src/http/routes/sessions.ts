@@ -10,6 +10,7 @@ import { callsOf, type StoredView } from "../../compaction/context.ts";
 import { originalText, pageOf, parseRef, searchOriginals } from "../../compaction/originals.ts";
 import { branchesOf, branchOf, segmentsOf } from "../../loop/branches.ts";
 import { inspectContext } from "../../loop/inspect.ts";
+import { readyAgent } from "../../loop/ready.ts";
 import { isPaused, pendingCalls } from "../../loop/pause.ts";
 import type { Entry, SessionHead, SessionKey, SessionState } from "../../ports.ts";
 import type { AppEnv } from "../env.ts";
@@ -203,7 +204,12 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
     const { key, head, entries, view } = await load(c);
     const agent = options.agents[head.agent] ?? options.agents["default"];
     if (agent === undefined) throw new Error(`No agent ${head.agent}`);
-    const context = await inspectContext({ agent, head, entries, view: view as StoredView | null });
+    const context = await inspectContext({
+      agent: await readyAgent(agent, { key }),
+      head,
+      entries,
+      view: view as StoredView | null,
+    });
     return c.json({ session: key.session, ...context });
   });
 

@@ -1,0 +1,63 @@
+/**
+ * The tools of an agent for one caller, where they are not the same for all or come and go.
+ *
+ * @module
+ */
+import { SelvageError } from "../core/errors.ts";
+import type { Clock, SessionKey } from "../ports.ts";
+import type { Agent, ReadyAgent } from "./agent.ts";
+import { bounded } from "./bounded.ts";
+import { systemClock } from "./clock.ts";
+import { ownTools } from "./tool_set.ts";
+
+/** Milliseconds after which nobody waits for tools any more. */
+const TOOLS_MS = 30_000;
+
+/**
+ * An agent with its tools at hand.
+ *
+ * @param agent The agent.
+ * @param options Whose session it is, and what ends the wait.
+ * @throws SelvageError `tools_unavailable` where the agent's function of tools throws, or does not answer; a TypeError
+ *   where it gives two tools of one name; the signal's reason.
+ */
+export async function readyAgent(
+  agent: Agent,
+  { key, signal = new AbortController().signal, clock = systemClock }: {
+    readonly key: SessionKey;
+    readonly signal?: AbortSignal | undefined;
+    readonly clock?: Clock | undefined;
+  },
+): Promise<ReadyAgent> {
+  const { tools } = agent;
+  if (typeof tools !== "function") return knownAgent(agent);
+  signal.throwIfAborted();
+  const { tenant, user, session } = key;
+  const caller = { tenant, ...(user === undefined ? {} : { user }), session };
+  const found = await bounded(() => tools(caller), { signal, clock, timeoutMs: TOOLS_MS }).catch((cause) => {
+    throw unavailable("they could not be found out", cause);
+  });
+  signal.throwIfAborted();
+  if (found.kind !== "done") throw unavailable(`they were not there in ${TOOLS_MS} ms`);
+  requireNames(ownTools(found.value).map(({ name }) => name), "run the turn");
+  return { ...agent, tools: found.value };
+}
+
+/** An agent as far as it is known before anybody calls: without tools that are found out for each turn. */
+export function knownAgent({ tools, ...rest }: Agent): ReadyAgent {
+  return tools === undefined || typeof tools === "function" ? rest : { ...rest, tools };
+}
+
+/** Throws a TypeError where two tools have one name; `action` says what cannot be done then. */
+export function requireNames(names: readonly string[], action: string): void {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return;
+  throw new TypeError(`Cannot ${action}: found two tools called ${twice}, wanted one of each name`);
+}
+
+function unavailable(why: string, cause?: unknown): SelvageError {
+  return new SelvageError("tools_unavailable", `Cannot get the tools of the agent: ${why}`, {
+    cause,
+    fields: { retryable: true },
+  });
+}

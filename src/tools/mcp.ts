@@ -1,0 +1,253 @@
+/**
+ * Tools of MCP servers over streamable HTTP.
+ *
+ * @module
+ */
+import type { AgentTools, ToolsOf } from "../loop/agent.ts";
+import { systemClock } from "../loop/clock.ts";
+import { RECALL } from "../loop/recall.ts";
+import { ownTools } from "../loop/tool_set.ts";
+import type { Clock, SessionKey, Tool, ToolContext } from "../ports.ts";
+import { McpConnection, type McpTool, statusOf } from "./_mcp_connection.ts";
+import { mcpNames } from "./_mcp_names.ts";
+import { errorOf, outputOf } from "./_mcp_output.ts";
+
+/** Headers of the requests to a server. */
+export type McpHeaders = Readonly<Record<string, string>>;
+
+/** A call of a tool of a server, for whoever decides whether a person has to allow it. */
+export interface McpCall {
+  /** Name of the tool, as its server has it. */
+  readonly name: string;
+  /** The arguments. */
+  readonly input: Readonly<Record<string, unknown>>;
+  /** What the server says of the tool: `readOnlyHint`, `destructiveHint` and others. */
+  readonly annotations: Readonly<Record<string, unknown>>;
+}
+
+/** An MCP server. */
+export interface McpServer {
+  /** Where it is, for example `https://files.example/mcp`. */
+  readonly url: string;
+  /** Headers for it; a function of the caller is asked for each turn and each call. Callers with other headers share nothing. */
+  readonly headers?: McpHeaders | ((caller: SessionKey) => McpHeaders | Promise<McpHeaders>);
+  /** Milliseconds before a call is answered with an error. Default: the agent's `toolTimeoutMs`. */
+  readonly timeoutMs?: number;
+  /** Whether a person has to allow a call before it is run. Default false. */
+  readonly needsApproval?: boolean | ((call: McpCall, context: ToolContext) => boolean | Promise<boolean>);
+}
+
+/** Settings of {@link mcpTools}. */
+export interface McpToolsOptions {
+  /** Tools beside those of the servers, in front of them. Default none. */
+  readonly tools?: AgentTools;
+  /** Is told, in a line, when the tools of a server cannot be had, and when they can again. Default: standard error. */
+  readonly say?: (line: string) => void;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+}
+
+/** Tools of MCP servers. */
+export interface McpTools extends AsyncDisposable {
+  /** For `tools` of an agent. */
+  readonly tools: ToolsOf;
+  /** Ends all connections. */
+  readonly close: () => Promise<void>;
+}
+
+/** Milliseconds after which a connection that nobody uses is closed, and connections to one server at a time. */
+const IDLE_MS = 600_000;
+const MAX_CONNECTIONS = 200;
+
+/**
+ * Makes the tools of MCP servers those of an agent. Connections are made when a turn first needs them, and made again
+ * when they are lost. A server that cannot be reached costs a turn five seconds at most, and its tools; one that was
+ * reached before keeps them, and its calls are answered with errors until it is back. A change of a server's list
+ * counts from the next turn on: within a turn the tools, and so the prefix of its requests, stay as they are.
+ *
+ * @param servers Servers by name, 1 to 32 of `A-Z a-z 0-9 _ -`. The name stands in front of that of a tool where
+ *   another tool has the same, or where it would not fit what providers accept.
+ * @param options Other tools, and who is told of failures.
+ * @throws TypeError where a name or a URL is none.
+ *
+ * @example
+ * ```ts
+ * import { mcpTools, scripted } from "@selvage/selvage";
+ *
+ * const { tools, close } = mcpTools({
+ *   files: { url: "https://files.example/mcp", headers: ({ user = "" }) => ({ "x-user": user }) },
+ * });
+ * const agent = { model: scripted({ script: () => ({ text: "Hello." }) }), tools };
+ * console.log(typeof agent.tools); // function
+ * await close();
+ * ```
+ */
+export function mcpTools(
+  servers: Readonly<Record<string, string | McpServer>>,
+  options: McpToolsOptions = {},
+): McpTools {
+  const { tools: given, say = console.error, clock = systemClock } = options;
+  const own = ownTools(given);
+  const all = Object.entries(servers).map(([name, server]) => {
+    const settings = typeof server === "string" ? { url: server } : server;
+    return new Server(name, { ...settings, clock, say });
+  });
+  const close = async (): Promise<void> => {
+    await Promise.all(all.map((server) => server.close()));
+  };
+  const tools = async (caller: SessionKey): Promise<readonly Tool[]> => {
+    const lists = await Promise.all(all.map((server) => server.list(caller)));
+    const named = lists.map((list, at) => ({
+      server: all[at]?.name ?? "",
+      tools: list.map(({ name }) => name),
+    }));
+    const names = mcpNames(named, [...own.map(({ name }) => name), RECALL]);
+    const made = all.flatMap((server, at) =>
+      (lists[at] ?? []).map((tool, n) => server.tool(tool, names[at]?.[n] ?? tool.name))
+    );
+    return [...own, ...made];
+  };
+  return { tools, close, [Symbol.asyncDispose]: close };
+}
+
+/** One server, with a connection for each set of headers. */
+class Server {
+  readonly name: string;
+  readonly #url: URL;
+  readonly #settings: McpServer & Required<Pick<McpToolsOptions, "say" | "clock">>;
+  readonly #connections = new Map<string, { readonly connection: McpConnection; usedAt: number }>();
+  readonly #failing = new Set<string>();
+
+  constructor(name: string, settings: McpServer & Required<Pick<McpToolsOptions, "say" | "clock">>) {
+    if (!/^[A-Za-z0-9_-]{1,32}$/.test(name)) {
+      throw new TypeError(
+        `Cannot use the MCP server: found the name ${
+          JSON.stringify(name)
+        }, wanted 1 to 32 of A-Z a-z 0-9 _ -`,
+      );
+    }
+    if (!URL.canParse(settings.url) || !/^https?:$/.test(new URL(settings.url).protocol)) {
+      throw new TypeError(`Cannot use the MCP server ${name}: its url is none, wanted an http or https URL`);
+    }
+    this.name = name;
+    this.#url = new URL(settings.url);
+    this.#settings = settings;
+  }
+
+  /** Its tools for a caller; none where it cannot be reached. */
+  async list(caller: SessionKey): Promise<readonly McpTool[]> {
+    this.#closeUnused();
+    return await (await this.#connection(caller)).tools();
+  }
+
+  /** A tool of it, under a name for the model. */
+  tool({ name, title, description, inputSchema, annotations = {} }: McpTool, own: string): Tool {
+    const { timeoutMs, needsApproval = false } = this.#settings;
+    const isRepeatable = annotations.readOnlyHint === true || annotations.idempotentHint === true;
+    const call = (input: unknown): McpCall => ({ name, input: input as McpCall["input"], annotations });
+    return {
+      name: own,
+      description: description ?? title ?? name,
+      inputSchema,
+      verbatimArgs: [],
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(isRepeatable ? { sideEffect: "none" as const } : {}),
+      // The server checks its arguments itself, and says best what is wrong with them.
+      parse: (value) =>
+        typeof value === "object" && value !== null && !Array.isArray(value)
+          ? { ok: true, value }
+          : { ok: false, message: "wanted an object" },
+      execute: (input, context) => this.#call(call(input), context),
+      ...(needsApproval === false ? {} : {
+        needsApproval: (input: unknown, context: ToolContext) =>
+          needsApproval === true || needsApproval(call(input), context),
+      }),
+    };
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#connections.values()];
+    this.#connections.clear();
+    await Promise.all(all.map(({ connection }) => connection.close()));
+  }
+
+  /** Calls a tool: yields what the server tells of its progress, and returns the output. */
+  async *#call(
+    { name, input }: McpCall,
+    { signal, ...caller }: ToolContext,
+  ): AsyncGenerator<unknown, unknown> {
+    const news: unknown[] = [];
+    let wake = (): void => {};
+    const onProgress = (progress: unknown): void => {
+      news.push(progress);
+      wake();
+    };
+    const connection = await this.#connection(caller);
+    const called = connection.call({ name, arguments: { ...input } }, { signal, onProgress });
+    const result = called.then((value) => ({ value }), (error: unknown) => ({ error }));
+    for (;;) {
+      const woken = new Promise<null>((resolve) => wake = () => resolve(null));
+      const done = news.length > 0 ? null : await Promise.race([result, woken]);
+      yield* news.splice(0);
+      if (done === null) continue;
+      if ("error" in done) throw signal.aborted ? done.error : new Error(this.#reason(done.error));
+      if (done.value.isError === true) throw new Error(errorOf(done.value));
+      return outputOf(done.value);
+    }
+  }
+
+  async #connection({ tenant, user, session }: SessionKey): Promise<McpConnection> {
+    const { headers: given = {}, clock } = this.#settings;
+    const caller = { tenant, ...(user === undefined ? {} : { user }), session };
+    const headers = typeof given === "function" ? await given(caller) : given;
+    const key = JSON.stringify(Object.entries(headers).sort());
+    const known = this.#connections.get(key);
+    const connection = known?.connection ??
+      new McpConnection({
+        url: this.#url,
+        headers,
+        clock,
+        onState: (failure) => this.#tell(key, failure),
+      });
+    // The one that was used last stands last.
+    this.#connections.delete(key);
+    this.#connections.set(key, { connection, usedAt: clock.now() });
+    return connection;
+  }
+
+  #closeUnused(): void {
+    const since = this.#settings.clock.now() - IDLE_MS;
+    for (const [key, { connection, usedAt }] of this.#connections) {
+      if (usedAt >= since && this.#connections.size <= MAX_CONNECTIONS) return;
+      if (connection.isBusy) continue;
+      this.#connections.delete(key);
+      this.#failing.delete(key);
+      void connection.close();
+    }
+  }
+
+  /** Says when the first of the connections fails, and when none does any more. */
+  #tell(key: string, failure: unknown | null): void {
+    const was = this.#failing.size;
+    if (failure === null) this.#failing.delete(key);
+    else this.#failing.add(key);
+    const { say } = this.#settings;
+    const { origin, pathname } = this.#url;
+    const who = `MCP server ${this.name} (${origin}${pathname})`;
+    if (was === 0 && failure !== null) {
+      say(`${who}: ${this.#reason(failure)}; turns go on without it until it answers`);
+    }
+    if (was > 0 && this.#failing.size === 0) say(`${who}: answers again`);
+  }
+
+  /** Why it did not answer. What the network says may hold more of a URL than anybody is to see. */
+  #reason(error: unknown): string {
+    const status = statusOf(error);
+    if (status !== null) return `the server answered with HTTP ${status}`;
+    if (error instanceof TypeError) return "the server could not be reached";
+    const message = error instanceof Error ? error.message : String(error);
+    return /fetch failed|https?:\/\//.test(message)
+      ? "the server could not be reached"
+      : message.slice(0, 2_000);
+  }
+}
