@@ -9,8 +9,8 @@ import type { CheckDocument } from "./formats/describe.ts";
 import type { Piece } from "./formats/format.ts";
 import type { Reading } from "./formats/read.ts";
 import type { Repair } from "./formats/repair.ts";
-import type { TranscriptFile } from "./_cli_files.ts";
-import { titleOf } from "./_cli_source.ts";
+import type { TranscriptFile } from "./files/transcripts.ts";
+import { titleOf } from "./files/text.ts";
 import { drawAtoms } from "./_cli_picture.ts";
 import { grouped, type Paint, plain, plural, WIDTH, wrap } from "./_cli_text.ts";
 

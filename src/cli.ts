@@ -11,13 +11,14 @@ import { once } from "node:events";
 import config from "../deno.json" with { type: "json" };
 import { type CliRequest, helpText, parseCommandLine } from "./_cli_args.ts";
 import { diffMessages } from "./_cli_diff.ts";
-import { readTranscriptFile, type TranscriptFile } from "./_cli_files.ts";
 import { placeOf, reportCheck, reportCompact, reportRepair, type Subject } from "./_cli_report.ts";
-import { titleOf } from "./_cli_source.ts";
+import { readText } from "./_cli_source.ts";
 import { createPaint, plain, WIDTH } from "./_cli_text.ts";
 import { inBlocks, lookAt, replaceFile } from "./_cli_write.ts";
 import { compactTranscript, isLedger } from "./compaction/wire.ts";
 import { SelvageError } from "./core/errors.ts";
+import { titleOf } from "./files/text.ts";
+import { readTranscriptFile, type TranscriptFile } from "./files/transcripts.ts";
 import { checkMessages } from "./formats/check.ts";
 import { describeTranscript } from "./formats/describe.ts";
 import { estimateTokens } from "./formats/read.ts";
@@ -161,7 +162,10 @@ function headOf(file: string, { line }: TranscriptFile): Readonly<Record<string,
 async function runFile(file: string, run: Run, count: (text: string) => number): Promise<ExitCode> {
   const { stdout, stderr } = process;
   const seen = run.write ? await lookAt(file) : null;
-  const opened = await readTranscriptFile(file, { keepTexts: run.command !== "check" });
+  const opened = await readTranscriptFile(file, {
+    chunks: readText(file),
+    keepTexts: run.command !== "check",
+  });
   let code: ExitCode = 0;
   const results: Done[] = [];
   const messages: (readonly unknown[])[] = [];

@@ -1,6 +1,6 @@
 /** Session logs of agents. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { unwrapLines } from "../../src/_cli_wrapped.ts";
+import { unwrapLines } from "../../src/files/wrapped.ts";
 import { user } from "../support/chat.ts";
 import { lines, run, testInFolder, write } from "../support/command.ts";
 

@@ -1,7 +1,7 @@
 /** JSON taken apart as it comes. */
 import { deepEqual, equal } from "node:assert/strict";
 import fc from "fast-check";
-import { JsonSplitter, type SplitJson } from "../../src/_cli_split.ts";
+import { JsonSplitter, type SplitJson } from "../../src/files/split.ts";
 
 /** Splits a text that comes in parts of `size` characters. */
 function splitText(text: string, size: number): SplitJson {

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { SelvageError } from "./core/errors.ts";
-import { LIST_NAMES, type ListName } from "./formats/shapes.ts";
-import { parseExact } from "./formats/source.ts";
+import { SelvageError } from "../core/errors.ts";
+import { LIST_NAMES, type ListName } from "../formats/shapes.ts";
+import { parseExact } from "../formats/source.ts";
 
 /** A list that may be that of the messages. */
 interface List {

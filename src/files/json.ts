@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { cannotRead } from "./_cli_source.ts";
-import { JsonSplitter, type SplitJson } from "./_cli_split.ts";
-import { unwrapLines } from "./_cli_wrapped.ts";
-import { SelvageError } from "./core/errors.ts";
-import { type FormatName, isObject } from "./formats/format.ts";
-import { hintOf, LIST_NAMES, type ListName } from "./formats/shapes.ts";
+import { cannotRead } from "./text.ts";
+import { JsonSplitter, type SplitJson } from "./split.ts";
+import { unwrapLines } from "./wrapped.ts";
+import { SelvageError } from "../core/errors.ts";
+import { type FormatName, isObject } from "../formats/format.ts";
+import { hintOf, LIST_NAMES, type ListName } from "../formats/shapes.ts";
 
 /** A transcript as it was read. */
 export interface TranscriptFile {

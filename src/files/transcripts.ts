@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { BOM, type Keeping, nameOfList, readJson, type TranscriptFile } from "./_cli_json.ts";
-import { cannotRead, readText, Sniffed, splitLines } from "./_cli_source.ts";
-import { unwrapLines } from "./_cli_wrapped.ts";
-import { isObject } from "./formats/format.ts";
-import { parseExact } from "./formats/source.ts";
+import { isObject } from "../formats/format.ts";
+import { parseExact } from "../formats/source.ts";
+import { BOM, type Keeping, nameOfList, readJson, type TranscriptFile } from "./json.ts";
+import { cannotRead, Sniffed, splitLines } from "./text.ts";
+import { unwrapLines } from "./wrapped.ts";
 
-export type { TranscriptFile } from "./_cli_json.ts";
+export type { TranscriptFile } from "./json.ts";
 
 /** What a file holds: one transcript, or one a line. */
 export interface OpenedFile {
@@ -40,15 +40,15 @@ async function shapeOf(file: string, text: Sniffed): Promise<"empty" | "json" | 
 /**
  * Reads a file.
  *
- * @param file A path, or `-` for standard input.
- * @param options `keepTexts: false` where nothing will be written.
- * @throws SelvageError `unreadable`, with the `line` where one is to blame; errors of the file system.
+ * @param file What it is called: its ending may tell what it holds.
+ * @param options Its text, part by part; `keepTexts: false` where nothing will be written.
+ * @throws SelvageError `unreadable`, with the `line` where one is to blame; errors of the text's source.
  */
 export async function readTranscriptFile(
   file: string,
-  { keepTexts }: Keeping,
+  { chunks, keepTexts }: Keeping & { readonly chunks: AsyncGenerator<string> },
 ): Promise<OpenedFile> {
-  const text = new Sniffed(readText(file));
+  const text = new Sniffed(chunks);
   try {
     const shape = await shapeOf(file, text);
     switch (shape) {

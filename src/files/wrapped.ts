@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isObject, type JsonObject } from "./formats/format.ts";
-import { findWrapper, unwrap } from "./formats/shapes.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
+import { findWrapper, unwrap } from "../formats/shapes.ts";
 
 /** What the lines of a log hold. */
 export interface Unwrapped {
