@@ -21,6 +21,7 @@ import type { AppOptions } from "./options.ts";
 import { refuseOpenAI } from "./openai_errors.ts";
 import { problemOf, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
+import { aguiRoutes } from "./routes/agui.ts";
 import { chatRoutes, refuseChat } from "./routes/chat.ts";
 import { completionRoutes } from "./routes/completions.ts";
 import { restRoutes } from "./routes/at_rest.ts";
@@ -105,6 +106,7 @@ export function createApp(options: AppOptions): App {
     }
   });
   const host = new TurnHost({ ...options, drain }, notes);
+  app.route("/agui", aguiRoutes(options, host));
   app.route("/api/chat", chatRoutes(options, host));
   app.route("/v1/turns", turnRoutes(options, host));
   app.route("/v1/sessions", sessionRoutes(options, host));

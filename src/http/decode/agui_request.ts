@@ -1,0 +1,237 @@
+/**
+ * What clients of AG-UI send: their messages, and what becomes of them here. All that stands between two messages of
+ * the user is one turn, and so one message in the terms of `/api/chat`: the same rules decide where it goes on.
+ *
+ * @module
+ */
+import * as z from "zod";
+import { wireId } from "../../compaction/context.ts";
+import type { FilePart, TextPart } from "../../core/message.ts";
+import { SelvageError } from "../../core/errors.ts";
+import { isObject } from "../../formats/format.ts";
+import type { Approval, CallAnswer } from "../../loop/agent.ts";
+import type { PausedCall, ToolSchema } from "../../ports.ts";
+import { checkBody } from "../body.ts";
+import type { UiPart } from "../encode/ui_parts.ts";
+import { clientTools, sessionId } from "../turn_bodies.ts";
+import type { SentMessage } from "./ui_request.ts";
+
+const id = z.string().min(1).max(256);
+
+const source = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("data"), value: z.string(), mimeType: z.string() }),
+  z.looseObject({ type: z.literal("url"), value: z.url(), mimeType: z.string().optional() }),
+], { error: 'wanted { type: "data", value, mimeType } or { type: "url", value }' });
+const contentPart = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("text"), text: z.string() }),
+  ...(["image", "audio", "video", "document"] as const).map((type) =>
+    z.looseObject({ type: z.literal(type), source })
+  ),
+]);
+const content = z.union([z.string(), z.array(contentPart).max(100)], {
+  error: "wanted text, or a list of parts: text, image, audio, video, document",
+});
+
+const message = z.discriminatedUnion("role", [
+  z.looseObject({ role: z.enum(["system", "developer"]), id, content: z.string() }),
+  z.looseObject({ role: z.literal("user"), id, content }),
+  z.looseObject({
+    role: z.literal("assistant"),
+    id,
+    content: z.string().nullish(),
+    toolCalls: z.array(z.looseObject({
+      id,
+      function: z.looseObject({ name: z.string().min(1).max(256), arguments: z.string() }),
+    })).max(10_000).nullish(),
+  }),
+  z.looseObject({ role: z.literal("tool"), id, toolCallId: id, content, error: z.string().nullish() }),
+  z.looseObject({ role: z.literal("reasoning"), id, content: z.string() }),
+  z.looseObject({ role: z.literal("activity"), id }),
+]);
+
+/** A run. Other fields are the client's own affair. */
+export const aguiBody = z.looseObject({
+  threadId: sessionId,
+  runId: id,
+  messages: z.array(message).max(20_000),
+  tools: z.array(z.looseObject({
+    name: z.string(),
+    description: z.string().nullish(),
+    parameters: z.looseObject({}).nullish(),
+  })).nullish(),
+  context: z.array(z.looseObject({ description: z.string(), value: z.string() })).max(1_000).nullish(),
+  state: z.unknown().optional(),
+  resume: z.array(z.looseObject({
+    interruptId: z.string().max(1_000),
+    status: z.enum(["resolved", "cancelled"]),
+    payload: z.unknown().optional(),
+  })).max(1_000).nullish(),
+});
+
+/** A run as it was asked for. */
+export type AguiRun = z.infer<typeof aguiBody>;
+type AguiMessage = z.infer<typeof message>;
+
+/** The tools of the frontend. */
+export function frontendTools({ tools }: AguiRun): readonly ToolSchema[] {
+  const made = (tools ?? []).map(({ name, description, parameters }) => ({
+    name,
+    description: description ?? "",
+    inputSchema: { type: "object", ...parameters },
+  }));
+  return checkBody({ tools: made }, z.object({ tools: clientTools })).tools;
+}
+
+/** What is said to the model in front of everything else: system texts, then what the application tells of itself. */
+export function instructionsOf({ messages, context }: AguiRun): string {
+  const texts = messages.flatMap((message) =>
+    message.role === "system" || message.role === "developer" ? [message.content] : []
+  );
+  const facts = (context ?? []).map(({ description, value }) => `- ${description}: ${value}`);
+  if (facts.length > 0) texts.push(`Context from the application:\n${facts.join("\n")}`);
+  return texts.filter((text) => text.trim() !== "").join("\n\n");
+}
+
+/** The history as messages of a chat: each turn is one message of the assistant. */
+export function chatMessages({ messages }: AguiRun): readonly SentMessage[] {
+  const results = new Map<string, Extract<AguiMessage, { role: "tool" }>[]>();
+  for (const message of messages) {
+    if (message.role !== "tool") continue;
+    results.set(message.toolCallId, [...results.get(message.toolCallId) ?? [], message]);
+  }
+  const chat: { id: string; role: "user" | "assistant"; parts: UiPart[] }[] = [];
+  const answer = (id: string): UiPart[] => {
+    const last = chat.at(-1);
+    if (last?.role === "assistant") return last.parts;
+    const parts: UiPart[] = [];
+    chat.push({ id: turnOf(id), role: "assistant", parts });
+    return parts;
+  };
+  for (const message of messages) {
+    switch (message.role) {
+      case "user":
+        chat.push({ id: message.id, role: "user", parts: partsOf(message.content).map(uiPart) });
+        break;
+      case "reasoning":
+        answer(message.id).push({ type: "step-start" }, { type: "reasoning", text: message.content });
+        break;
+      case "assistant": {
+        const parts = answer(message.id);
+        // What it thought before belongs to the same step.
+        if (parts.at(-1)?.type !== "reasoning") parts.push({ type: "step-start" });
+        if ((message.content ?? "") !== "") parts.push({ type: "text", text: message.content });
+        for (const call of message.toolCalls ?? []) {
+          parts.push(callPart(call, results.get(call.id)?.shift()));
+        }
+        break;
+      }
+      case "system":
+      case "developer":
+      case "tool":
+      case "activity":
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+  return chat;
+}
+
+/** The turn that a message of ours is of: ids of messages are `<turn>:<step>`, and more behind a dot. */
+function turnOf(id: string): string {
+  return id.match(/^(.+):\d+(?:\.\w+)?$/s)?.[1] ?? id;
+}
+
+function callPart(
+  { id, function: { name, arguments: text } }: {
+    readonly id: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  },
+  result: Extract<AguiMessage, { role: "tool" }> | undefined,
+): UiPart {
+  const call = { type: "dynamic-tool", toolName: name, toolCallId: id, input: inputOf(text) };
+  if (result === undefined) return { ...call, state: "input-available" };
+  if (typeof result.error === "string") {
+    return { ...call, state: "output-error", errorText: result.error || textOf(result.content) };
+  }
+  return { ...call, state: "output-available", output: textOf(result.content) };
+}
+
+function inputOf(text: string): unknown {
+  try {
+    return JSON.parse(text.trim() === "" ? "{}" : text);
+  } catch {
+    return { unparsed_arguments: text };
+  }
+}
+
+function textOf(content: z.infer<typeof contentPart>[] | string): string {
+  return partsOf(content).map((part) => part.type === "text" ? part.text : `[${part.mediaType}]`).join("\n");
+}
+
+function partsOf(content: z.infer<typeof contentPart>[] | string): readonly (TextPart | FilePart)[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return content.map((part) => {
+    if (part.type === "text") return { type: "text", text: String(part["text"]) };
+    const { source } = part as Extract<z.infer<typeof contentPart>, { source: unknown }>;
+    const mediaType = source.mimeType ?? `${part.type === "document" ? "application" : part.type}/*`;
+    return { type: "file", mediaType, data: source.value };
+  });
+}
+
+function uiPart(part: TextPart | FilePart): UiPart {
+  if (part.type === "text") return { type: "text", text: part.text };
+  const { data, mediaType } = part;
+  return { type: "file", mediaType, url: /^https?:/.test(data) ? data : `data:${mediaType};base64,${data}` };
+}
+
+/** The id of an interrupt that asks whether a call may be run. */
+export function interruptId(turn: string, ref: string): string {
+  return `${turn}:${wireId(ref)}`;
+}
+
+/**
+ * What a run answers of the calls that wait: results of the frontend's tools, at the end of its messages, and what a
+ * person has decided.
+ *
+ * @throws SelvageError `call_not_found` for an interrupt that does not wait, `bad_request` for an answer that is none.
+ */
+export function answersIn(
+  { messages, resume }: AguiRun,
+  { turn, pending }: { readonly turn: string; readonly pending: readonly PausedCall[] },
+): { readonly results: readonly CallAnswer[]; readonly approvals: readonly Approval[] } {
+  const last = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  const results = pending.flatMap(({ ref, reason }): readonly CallAnswer[] => {
+    const found = last.find((message) => message.role === "tool" && message.toolCallId === wireId(ref));
+    if (reason !== "tool" || found?.role !== "tool") return [];
+    const { content, error } = found;
+    if (typeof error === "string") return [{ ref, error: error || textOf(content) }];
+    return [{ ref, output: typeof content === "string" ? content : partsOf(content) }];
+  });
+  const approvals = (resume ?? []).map(({ interruptId: asked, status, payload }, at): Approval => {
+    const call = pending.find(({ ref }) => interruptId(turn, ref) === asked);
+    if (call === undefined) {
+      throw new SelvageError(
+        "call_not_found",
+        `Cannot answer the interrupt ${JSON.stringify(asked.slice(0, 200))}: nothing waits for it`,
+        { fields: { field: `resume.${at}.interruptId` } },
+      );
+    }
+    return { ref: call.ref, ...decisionOf(status === "cancelled" ? false : payload, `resume.${at}.payload`) };
+  });
+  return { results, approvals };
+}
+
+function decisionOf(payload: unknown, field: string): Omit<Approval, "ref"> {
+  if (typeof payload === "boolean") return { approved: payload };
+  const { approved, reason } = isObject(payload) ? payload : {};
+  if (typeof approved !== "boolean") {
+    const found = payload === undefined ? "nothing" : JSON.stringify(payload).slice(0, 100);
+    throw new SelvageError(
+      "bad_request",
+      `Cannot use the body: ${field}: found ${found}, wanted { approved: true or false, reason? }`,
+      { fields: { field } },
+    );
+  }
+  return { approved, ...(typeof reason === "string" ? { reason } : {}) };
+}

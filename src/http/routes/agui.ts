@@ -1,0 +1,124 @@
+/**
+ * `/agui`: runs of AG-UI 1.0. A thread is a session, a run is a turn, or what answers make of one that waits.
+ *
+ * @module
+ */
+import { Hono } from "hono";
+import { SelvageError } from "../../core/errors.ts";
+import { systemClock } from "../../loop/clock.ts";
+import { limitBody, parseBody, readText } from "../body.ts";
+import { beginWhole } from "../chat_history.ts";
+import {
+  aguiBody,
+  type AguiRun,
+  answersIn,
+  chatMessages,
+  frontendTools,
+  instructionsOf,
+} from "../decode/agui_request.ts";
+import { inputOf, noteOf } from "../decode/ui_request.ts";
+import { AguiEncoder, aguiFrames } from "../encode/agui.ts";
+import type { AppEnv } from "../env.ts";
+import type { StartedTurn, StartRequest, TurnHost } from "../host.ts";
+import { idempotencyOf } from "../idempotency.ts";
+import type { AppOptions } from "../options.ts";
+import { problemOf, refuseMethod } from "../problem.ts";
+import { reportFault } from "../requests.ts";
+import { SSE_HEADERS, sseStream } from "../sse.ts";
+
+const MAX_BODY = 8 * 1024 * 1024;
+
+/** What a run comes to: its turn, and the calls that it has answered. */
+interface Begun {
+  readonly started: StartedTurn;
+  readonly answered: ReadonlySet<string>;
+}
+
+/** The route of runs. `?agent=` names the agent that a new turn is for. */
+export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
+  const { store, agents, clock = systemClock, log } = options;
+  const app = new Hono<AppEnv>();
+
+  type Rest = Pick<StartRequest, "owner" | "clientSignal" | "idempotency">;
+
+  /** Goes on with the turn that waits for what the run brings along; null where it brings nothing for one. */
+  async function answer(run: AguiRun, rest: Rest): Promise<Begun | null> {
+    const lease = (await store.read({ ...rest.owner, session: run.threadId }))?.head.lease;
+    const { turn = "", pause } = lease ?? {};
+    const { results, approvals } = answersIn(run, { turn, pending: pause?.pending ?? [] });
+    if (results.length + approvals.length === 0) return null;
+    const started = await host.answer({ ...rest, turn, results, approvals });
+    return started === null ? null : { started, answered: new Set(results.map(({ ref }) => ref)) };
+  }
+
+  async function begin(run: AguiRun, agentName: string, rest: Rest): Promise<Begun> {
+    const last = run.messages.findLast(({ role }) => role !== "activity");
+    const isNew = last?.role === "user" && (run.resume ?? []).length === 0;
+    const going = isNew ? null : await answer(run, rest);
+    if (going !== null) return going;
+    if (last?.role === "tool") {
+      const detail = `Cannot go on with the thread ${
+        JSON.stringify(run.threadId)
+      }: no call of it waits for these results`;
+      throw new SelvageError("turn_not_paused", detail, { fields: { field: "messages" } });
+    }
+    const chat = chatMessages(run);
+    const message = chat.at(-1);
+    if (last?.role !== "user" || message === undefined) {
+      const found = last === undefined ? "none" : `one of the ${last.role} at the end`;
+      throw new SelvageError(
+        "bad_request",
+        `Cannot use the body: messages: found ${found}, wanted one of the user, or answers to what waits`,
+        { fields: { field: "messages" } },
+      );
+    }
+    const instructions = instructionsOf(run);
+    const clientTools = frontendTools(run);
+    const started = await host.start({
+      ...rest,
+      agentName,
+      session: run.threadId,
+      onDisconnect: "abort",
+      // Who says something new has given up what waited.
+      onPaused: "abort",
+      input: inputOf(message),
+      client: noteOf(message),
+      begin: ({ entries }) => beginWhole(entries, chat),
+      ...(instructions === "" ? {} : { instructions }),
+      ...(clientTools.length === 0 ? {} : { clientTools }),
+    });
+    return { started, answered: new Set() };
+  }
+
+  app.post("/", limitBody(MAX_BODY), async (c) => {
+    const request = c.req.raw;
+    const text = await readText(request);
+    const run = parseBody(text, aguiBody);
+    const agentName = c.req.query("agent") ?? "default";
+    const { started, answered } = await begin(run, agentName, {
+      owner: c.get("principal"),
+      clientSignal: request.signal,
+      ...await idempotencyOf(request, `${agentName}\n${text}`),
+    });
+    const { agent = agentName, turn, isReplay } = started;
+    const model = started.model ?? agents[agent]?.model.id ?? "";
+    const { threadId, runId, state } = run;
+    const encoder = new AguiEncoder({ threadId, runId, state, turn, agent, model, answered });
+    const frames = aguiFrames(started.events, {
+      encoder,
+      problemOf: (error) => problemOf(error, (fault) => reportFault(c, { fault, log })),
+    });
+    const stream = sseStream(frames, {
+      encode: (frame) => frame,
+      clock,
+      onLeave: started.leave,
+      onEnd: host.enter(),
+    });
+    return new Response(stream, {
+      headers: { ...SSE_HEADERS, ...(isReplay ? { "idempotency-replayed": "true" } : {}) },
+    });
+  });
+
+  app.all("/", refuseMethod("POST"));
+  return app;
+}
