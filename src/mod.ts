@@ -94,6 +94,7 @@ export {
 } from "./http/mod.ts";
 export type { AppOptions } from "./http/options.ts";
 export type {
+  ApprovalNote,
   AssistantEntry,
   Branch,
   CallStatus,

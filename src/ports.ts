@@ -7,6 +7,7 @@
 export type { ModelSettings } from "./core/settings.ts";
 export type { Usage } from "./core/usage.ts";
 export type {
+  ApprovalNote,
   AssistantEntry,
   CallStatus,
   ClientNote,

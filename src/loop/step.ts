@@ -112,7 +112,8 @@ export class StepCalls {
       readonly outcome: Pick<ResultEntry, "status" | "output" | "ms">;
     },
   ): Promise<ResultEntry> {
-    const { context, meter } = this.#turn.opened;
+    const { context, meter, answers, lease } = this.#turn.opened;
+    const approval = (answers?.pause ?? lease.pause)?.approvals?.[ref];
     const cap = await capOf(outcome.output, { open, context, meter, budget: this.#turn.asking.budget });
     const entry: ResultEntry = {
       kind: "result",
@@ -122,6 +123,7 @@ export class StepCalls {
       toolName: name,
       ...outcome,
       ...(cap === null ? {} : { cap }),
+      ...(approval === undefined ? {} : { approval }),
     };
     await this.#turn.log.append(entry);
     return entry;

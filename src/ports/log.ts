@@ -100,6 +100,14 @@ export interface AssistantEntry extends EntryBase {
   readonly usage?: Usage;
 }
 
+/** What a person has said to a call. */
+export interface ApprovalNote {
+  /** Whether it may be run. */
+  readonly approved: boolean;
+  /** Why. */
+  readonly reason?: string;
+}
+
 /** The answer to one call, named by position: pairing holds by construction. */
 export interface ResultEntry extends EntryBase {
   /** What the record is. */
@@ -118,6 +126,8 @@ export interface ResultEntry extends EntryBase {
   readonly cap?: number;
   /** Milliseconds that the call took. */
   readonly ms: number;
+  /** What a person has said to the call, where one was asked. */
+  readonly approval?: ApprovalNote;
 }
 
 /** One stored item of a session's log; never edited, never lost. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Entry } from "./log.ts";
+import type { ApprovalNote, Entry } from "./log.ts";
 
 /** Whom something belongs to. */
 export interface Owner {
@@ -38,6 +38,8 @@ export interface Pause {
   readonly pending: readonly PausedCall[];
   /** References of calls that a person has allowed, and that have no result yet. */
   readonly approved: readonly string[];
+  /** What persons have said to calls of the step, by reference. */
+  readonly approvals?: Readonly<Record<string, ApprovalNote>>;
 }
 
 /** Who runs the session's turn. The epoch rises with each takeover; a commit under an older one is refused. */

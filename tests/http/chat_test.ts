@@ -103,7 +103,7 @@ Deno.test("POST /api/chat streams a turn, and GET gives the messages that it cam
   assert.ok(finish.messageMetadata.usage.totalTokens > 0);
   assert.deepEqual(assistant.parts, [
     { type: "step-start" },
-    { type: "reasoning", text: "Hm.", state: "done" },
+    { type: "reasoning", id: "1-0", text: "Hm.", state: "done" },
     { type: "text", text: "Let me look.", state: "done" },
     { type: "tool-json", toolCallId: "e1_0", state: "output-available", input: {}, output: { a: [1, null] } },
     {
@@ -292,6 +292,7 @@ for (const approved of [true, false]) {
     assert.equal(runs, approved ? 1 : 0);
     const [, whole] = await history(app);
     assert.equal(whole.parts[1].state, approved ? "output-available" : "output-denied");
+    assert.deepEqual(whole.parts[1].approval, approval);
   });
 }
 

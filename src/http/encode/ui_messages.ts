@@ -17,7 +17,15 @@ import type {
   Usage,
   UserEntry,
 } from "../../ports.ts";
-import { compactionPart, fileUrl, finishMetadata, outputText, outputValue, type UiPart } from "./ui_parts.ts";
+import {
+  compactionPart,
+  fileUrl,
+  finishMetadata,
+  outputText,
+  outputValue,
+  partId,
+  type UiPart,
+} from "./ui_parts.ts";
 
 /** One message, in the shape that the AI SDK gives it. */
 export interface UiMessage {
@@ -107,6 +115,7 @@ class TurnMessage {
     this.#usage = addUsage(this.#usage, entry.usage);
     this.#model = entry.model;
     this.#parts.push({ type: "step-start" });
+    let index = 0;
     const isStreamed = (part: typeof parts[number]): boolean =>
       part.type === "text" || part.type === "reasoning" || isOwnCall(part);
     // As clients were told: what is not streamed comes once the answer is whole.
@@ -114,6 +123,7 @@ class TurnMessage {
       switch (part.type) {
         case "text":
           if (part.text === "") break;
+          index++;
           this.#parts.push({
             type: "text",
             text: part.text,
@@ -124,6 +134,7 @@ class TurnMessage {
         case "reasoning":
           this.#parts.push({
             type: "reasoning",
+            id: partId(entry.step, index++),
             text: part.text,
             ...ofProvider(part.providerOptions),
             state: "done",
@@ -144,8 +155,8 @@ class TurnMessage {
     }
   }
 
-  addResult({ call }: ResultEntry, output: ResultEntry["output"]): void {
-    this.#answer(call, output);
+  addResult({ call, approval }: ResultEntry, output: ResultEntry["output"]): void {
+    this.#answer(call, output, approval === undefined ? {} : { approval: { id: wireId(call), ...approval } });
   }
 
   /** Marks calls that a person has to allow first. */
@@ -176,10 +187,11 @@ class TurnMessage {
     });
   }
 
-  #answer(ref: string, output: ResultEntry["output"]): void {
+  #answer(ref: string, output: ResultEntry["output"], more: Readonly<Record<string, unknown>> = {}): void {
     const at = this.#calls.get(ref);
-    const part = at === undefined ? undefined : this.#parts[at];
-    if (at === undefined || part === undefined) return;
+    const found = at === undefined ? undefined : this.#parts[at];
+    if (at === undefined || found === undefined) return;
+    const part = { ...found, ...more };
     const isError = output.type.startsWith("error");
     this.#parts[at] = isError
       ? { ...part, state: "output-error", errorText: outputText(output) }

@@ -12,6 +12,11 @@ export { outputText };
 /** A part of a message, or a chunk of the stream: its `type` tells the rest. */
 export type UiPart = { readonly type: string } & Readonly<Record<string, unknown>>;
 
+/** The id of a text or of reasoning: unlike those of a provider it is unique in its message. */
+export function partId(step: number, index: number): string {
+  return `${step}-${index}`;
+}
+
 /** A compaction that is part of the conversation. */
 export function compactionPart(note: CompactionNote): UiPart {
   return { type: "data-compaction", id: `view-${note.view}`, data: { phase: "applied", ...note } };

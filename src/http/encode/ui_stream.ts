@@ -8,7 +8,7 @@ import { wireId } from "../../compaction/context.ts";
 import type { ProviderOptions } from "../../core/message.ts";
 import { isObject } from "../../formats/format.ts";
 import { type CompactionEvent, isApplied, noteOf, type TurnEvent } from "../../loop/events.ts";
-import { compactionPart, fileUrl, finishMetadata, outputText, type UiPart } from "./ui_parts.ts";
+import { compactionPart, fileUrl, finishMetadata, outputText, partId, type UiPart } from "./ui_parts.ts";
 
 /** Header by which clients know the stream. */
 export const UI_STREAM_HEADERS: Readonly<Record<string, string>> = {
@@ -90,6 +90,7 @@ export class UiStreamEncoder {
         this.#closeStep();
         this.#calls.clear();
         this.#step = event.step;
+        this.#parts = 0;
         return;
       case "text.delta":
         return this.#takeText(event.text);
@@ -157,9 +158,8 @@ export class UiStreamEncoder {
     this.#isStepOpen = false;
   }
 
-  /** An id for a part: unlike those of a provider it is unique in its message. */
   #newId(): string {
-    return `${this.#step}-${this.#parts++}`;
+    return partId(this.#step, this.#parts++);
   }
 
   #takeText(delta: string): void {

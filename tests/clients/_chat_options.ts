@@ -1,0 +1,66 @@
+/** Options of the service for the tests with chat clients: an obedient model, and tools that pause a turn. */
+import * as z from "zod";
+import type { Message } from "../../src/core/message.ts";
+import { defineTool } from "../../src/loop/tools.ts";
+import { scripted, type ScriptedReply } from "../../src/models/scripted.ts";
+
+/** Steps of the long turn. */
+const STEPS = 20;
+
+/** Milliseconds between two words of an answer that takes its time. */
+const WORD_MS = 15;
+
+const tools = [
+  defineTool({
+    name: "read",
+    description: "Reads a text",
+    input: z.object({ n: z.number() }),
+    execute: ({ n }) => `text ${n} `.repeat(200),
+  }),
+  defineTool({ name: "ask", description: "Asks the person", input: z.object({ q: z.string() }) }),
+  defineTool({
+    name: "remove",
+    description: "Removes a file",
+    input: z.object({ path: z.string() }),
+    needsApproval: () => true,
+    execute: ({ path }) => `removed ${path}`,
+  }),
+];
+
+function textOf(message: Message | undefined): string {
+  if (message === undefined) return "";
+  if (typeof message.content === "string") return message.content;
+  return message.content.map((part) => part.type === "text" ? part.text : "").join("");
+}
+
+let step = 0;
+let isSlow = false;
+
+const model = scripted({
+  window: 10_000,
+  maxOutput: 1_000,
+  script: ({ messages }): ScriptedReply => {
+    const wish = textOf(messages.findLast(({ role }) => role === "user"));
+    const last = messages.at(-1);
+    isSlow = wish.includes("slowly");
+    if (wish.includes("fail")) throw new Error("secret internal detail");
+    if (wish.includes("work")) {
+      if (last?.role === "user" && textOf(last) === wish && messages.length < 4) step = 0;
+      return step++ < STEPS ? { text: `Step ${step}.`, calls: [{ name: "read", input: { n: step } }] } : {
+        reasoning: "That was all.",
+        text: "All the work is done.",
+      };
+    }
+    if (last?.role === "tool") {
+      const [{ output }] = last.content as [{ output: { value?: unknown; reason?: string } }];
+      return { text: `I see: ${output.value ?? output.reason}` };
+    }
+    if (wish.includes("ask")) return { text: "Hm.", calls: [{ name: "ask", input: { q: "Why?" } }] };
+    if (wish.includes("remove")) return { calls: [{ name: "remove", input: { path: "a.txt" } }] };
+    if (isSlow) return { text: Array.from({ length: 100 }, (_, n) => `word${n}`).join(" ") };
+    return { text: `You sent ${messages.length} messages.` };
+  },
+  pause: () => isSlow ? new Promise((resolve) => setTimeout(resolve, WORD_MS)) : Promise.resolve(),
+});
+
+export default { agents: { default: { model, tools, maxSteps: 40 } } };
