@@ -420,3 +420,26 @@ Deno.test("POST /api/chat shows what a tool tells on its way as a preliminary ou
   const told = outputs.map(({ output, preliminary }) => [output, preliminary ?? false]);
   assert.deepEqual(told, [[{ done: 1 }, true], ["done", false]]);
 });
+
+Deno.test("POST /api/chat keeps what is said to a turn while it runs in the message of its answer", async () => {
+  const made: { app?: App } = {};
+  const say = tool("say", async () => {
+    const { running } = await (await made.app!.request("/v1/sessions/c")).json();
+    const body = JSON.stringify({ input: "and be quick" });
+    const { status } = await made.app!.request(`/v1/turns/${running.turn}/messages`, {
+      method: "POST",
+      body,
+    });
+    return `${status}`;
+  });
+  const { app } = appOf(replies(calls("say", {}), { text: "Quick." }, { text: "Next." }), { tools: [say] });
+  made.app = app;
+  const chunks = await send(app, { messages: [text("u1", "Hi")] });
+  const said = chunks.find(({ type }) => type === "data-user-message");
+  assert.deepEqual(said.data, { input: "and be quick" });
+  const messages = await history(app);
+  assert.equal(messages.length, 2);
+  assert.deepEqual(messages[1].parts.find(({ type }: Json) => type === "data-user-message"), said);
+  await send(app, { messages: [...messages, text("u2", "more")] });
+  assert.equal((await (await app.request("/v1/sessions/c")).json()).branches.length, 1);
+});

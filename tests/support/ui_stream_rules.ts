@@ -26,6 +26,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "file": ["url", "mediaType"],
   "data-context": ["data", "transient"],
   "data-compaction": ["data"],
+  "data-user-message": ["data", "id"],
   "error": ["errorText"],
   "abort": [],
   "finish": ["finishReason"],

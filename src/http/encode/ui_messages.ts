@@ -21,6 +21,7 @@ import {
   compactionPart,
   fileUrl,
   finishMetadata,
+  insertedPart,
   outputText,
   outputValue,
   partId,
@@ -213,12 +214,14 @@ export function uiMessages(
   { shown = ({ output }) => output, pending = [], made }: UiMessagesOptions = {},
 ): readonly LoggedMessage[] {
   const messages: LoggedMessage[] = [];
+  /** The turn that the last message of the user began; what is said to it later belongs to its answer. */
+  let asked: string | null = null;
   let turn: { readonly id: string; readonly from: number; readonly made: TurnMessage } | undefined;
   for (const entry of [...entries, null]) {
     const seq = entry?.seq ?? entries.length;
     let compacted = entry?.compacted ?? (made?.at === seq ? made.note : undefined);
     if (entry === null) turn?.made.askFor(pending);
-    if (turn !== undefined && (entry === null || entry.kind === "user" || entry.turn !== turn.id)) {
+    if (turn !== undefined && entry?.turn !== turn.id) {
       // At the end of a turn it belongs to that one: the next one has not begun.
       if (compacted !== undefined) turn.made.addData(compactionPart(compacted));
       compacted = undefined;
@@ -226,14 +229,17 @@ export function uiMessages(
       turn = undefined;
     }
     if (entry === null) break;
-    if (entry.kind === "user") {
+    if (entry.kind === "user" && entry.turn !== asked) {
+      asked = entry.turn;
       messages.push({ message: userMessage(entry), from: seq, to: seq + 1 });
       continue;
     }
     turn ??= { id: entry.turn, from: seq, made: new TurnMessage(entry) };
     if (compacted !== undefined) turn.made.addData(compactionPart(compacted));
     if (entry.kind === "assistant") turn.made.addStep(entry);
-    else turn.made.addResult(entry, shown(entry));
+    else if (entry.kind === "user") {
+      turn.made.addData(insertedPart({ ref: `e${seq}`, input: entry.message.content }));
+    } else turn.made.addResult(entry, shown(entry));
   }
   return messages;
 }

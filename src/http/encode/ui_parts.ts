@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { FilePart, ToolOutput } from "../../core/message.ts";
+import type { FilePart, ToolOutput, UserMessage } from "../../core/message.ts";
 import type { CompactionNote, Usage } from "../../ports.ts";
 import { outputText } from "../../tokens/measure.ts";
 
@@ -20,6 +20,13 @@ export function partId(step: number, index: number): string {
 /** A compaction that is part of the conversation. */
 export function compactionPart(note: CompactionNote): UiPart {
   return { type: "data-compaction", id: `view-${note.view}`, data: { phase: "applied", ...note } };
+}
+
+/** What was said to a turn while it ran; `ref` names its entry. */
+export function insertedPart(
+  { ref, input }: { readonly ref: string; readonly input: UserMessage["content"] },
+): UiPart {
+  return { type: "data-user-message", id: ref, data: { input } };
 }
 
 /** A file as a URL. */

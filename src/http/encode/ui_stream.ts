@@ -8,7 +8,15 @@ import { wireId } from "../../compaction/context.ts";
 import type { ProviderOptions } from "../../core/message.ts";
 import { isObject } from "../../formats/format.ts";
 import { type CompactionEvent, isApplied, noteOf, type TurnEvent } from "../../loop/events.ts";
-import { compactionPart, fileUrl, finishMetadata, outputText, partId, type UiPart } from "./ui_parts.ts";
+import {
+  compactionPart,
+  fileUrl,
+  finishMetadata,
+  insertedPart,
+  outputText,
+  partId,
+  type UiPart,
+} from "./ui_parts.ts";
 
 /** Header by which clients know the stream. */
 export const UI_STREAM_HEADERS: Readonly<Record<string, string>> = {
@@ -130,7 +138,9 @@ export class UiStreamEncoder {
         this.#push("error", { errorText: event.message });
         return this.#closeParts();
       case "user.message":
-        // Whoever said it has it; a chunk of that kind would break older clients.
+        // A chunk of a kind of its own would break older clients: it stays in the message as data.
+        this.#closeParts();
+        this.#chunks.push(insertedPart(event));
         return;
       case "turn.paused":
         return this.#pause(event);
