@@ -64,11 +64,15 @@ export type CutPlan =
     readonly nearest: { readonly before: number | null; readonly after: number | null };
   };
 
+/** The frame of a ledger, and one range that counts everything. */
+const LEAST_SUMMARY = 110;
+
 /** No result is trimmed below this many tokens, unless a policy says otherwise. */
 export const TRIM_FLOOR = 200;
 
 /**
- * Tokens to keep free for a summary: 15 % of the budget, 300 to 4,000, never more than half of it.
+ * Tokens to keep free for a summary: 15 % of the budget, 300 to 4,000, never more than a third of it: where every
+ * token counts, a wide newest round needs them more. What a summary cannot do without is kept up to half.
  *
  * @param budget Tokens of messages to keep.
  *
@@ -80,7 +84,8 @@ export const TRIM_FLOOR = 200;
  * ```
  */
 export function summaryReserve(budget: number): number {
-  return Math.floor(Math.min(Math.max(300, budget * 0.15), 4_000, budget / 2));
+  const most = Math.max(budget / 3, Math.min(LEAST_SUMMARY, budget / 2));
+  return Math.floor(Math.min(Math.max(300, budget * 0.15), 4_000, most));
 }
 
 /** The policy with its defaults filled in, and sums over the pinned messages. */

@@ -4,11 +4,12 @@
  */
 import type { Agent } from "../../src/loop/agent.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
+import { fixedTokens } from "../../src/loop/measures.ts";
 import { runTurn } from "../../src/loop/turn.ts";
 import { anthropic } from "../../src/models/anthropic.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
 import type { ScriptedCall, ScriptedReply } from "../../src/models/scripted.ts";
-import { scriptedTokens } from "../../src/models/scripted.ts";
+import { scripted, scriptedTokens } from "../../src/models/scripted.ts";
 import type { Entry, Model } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
@@ -130,6 +131,11 @@ export function playOf({ name, messages }: CorpusTranscript): Play {
   return makePlay({ name, system, turns });
 }
 
+/** The window that has room for so many tokens beside the answer, of which the engine reserves a fifth at most. */
+function windowFor(tokens: number): number {
+  return tokens < 4 * MAX_OUTPUT ? Math.ceil(tokens * 1.25) : tokens + MAX_OUTPUT;
+}
+
 /** The double of a service, and the model that speaks to it. */
 function start(
   service: Service,
@@ -168,8 +174,6 @@ export async function runEngine(
   const tools = [...names].map((name) =>
     tool(name, (input) => results.get(keyOf(name, input))?.shift() ?? "(not recorded)")
   );
-  // Tokens of system text and schemas as the service counts them come on top of what messages can take.
-  const fixed = scriptedTokens([play.system, tools]) + 50 * tools.length + 100;
   const script = (): ScriptedReply => {
     const { text = "", calls } = steps[at++] ?? DONE;
     for (const { name, input, result } of calls) {
@@ -178,7 +182,12 @@ export async function runEngine(
     }
     return { text: text === "" && calls.length === 0 ? "Done." : text, calls };
   };
-  const { double, model } = start(service, { window: usable + fixed + MAX_OUTPUT, script });
+  // What system text and schemas take, those of the tools that the engine adds included, comes on top.
+  const without = { model: scripted({ script: () => DONE }), system: play.system, ...agent, tools };
+  const { double, model } = start(service, {
+    window: windowFor(usable + fixedTokens(without)),
+    script,
+  });
   const store = memoryStore();
   const events: TurnEvent[] = [];
   try {
