@@ -4,6 +4,7 @@
  * @module
  */
 import type { AgentTools, ToolsOf } from "../loop/agent.ts";
+import { bounded } from "../loop/bounded.ts";
 import { systemClock } from "../loop/clock.ts";
 import { RECALL } from "../loop/recall.ts";
 import { ownTools } from "../loop/tool_set.ts";
@@ -29,7 +30,10 @@ export interface McpCall {
 export interface McpServer {
   /** Where it is, for example `https://files.example/mcp`. */
   readonly url: string;
-  /** Headers for it; a function of the caller is asked for each turn and each call. Callers with other headers share nothing. */
+  /**
+   * Headers for it; a function of the caller is asked for each turn and each call. Callers with other headers share
+   * nothing; one whose headers cannot be found out has the tools of the other servers.
+   */
   readonly headers?: McpHeaders | ((caller: SessionKey) => McpHeaders | Promise<McpHeaders>);
   /** Milliseconds before a call is answered with an error. Default: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number;
@@ -110,6 +114,11 @@ export function mcpTools(
   return { tools, close, [Symbol.asyncDispose]: close };
 }
 
+/** Milliseconds for a function that gives headers. */
+const HEADERS_MS = 5_000;
+/** Stands for a connection that could not be made for want of headers. */
+const NO_HEADERS = "no headers";
+
 /** One server, with a connection for each set of headers. */
 class Server {
   readonly name: string;
@@ -137,7 +146,15 @@ class Server {
   /** Its tools for a caller; none where it cannot be reached. */
   async list(caller: SessionKey): Promise<readonly McpTool[]> {
     this.#closeUnused();
-    return await (await this.#connection(caller)).tools();
+    let connection: McpConnection;
+    try {
+      connection = await this.#connection(caller);
+    } catch (error) {
+      this.#tell(NO_HEADERS, error);
+      return [];
+    }
+    this.#tell(NO_HEADERS, null);
+    return await connection.tools();
   }
 
   /** A tool of it, under a name for the model. */
@@ -199,7 +216,7 @@ class Server {
   async #connection({ tenant, user, session }: SessionKey): Promise<McpConnection> {
     const { headers: given = {}, clock } = this.#settings;
     const caller = { tenant, ...(user === undefined ? {} : { user }), session };
-    const headers = typeof given === "function" ? await given(caller) : given;
+    const headers = typeof given === "function" ? await this.#ask(() => given(caller)) : given;
     const key = JSON.stringify(Object.entries(headers).sort());
     const known = this.#connections.get(key);
     const connection = known?.connection ??
@@ -213,6 +230,16 @@ class Server {
     this.#connections.delete(key);
     this.#connections.set(key, { connection, usedAt: clock.now() });
     return connection;
+  }
+
+  /** Headers of a function that somebody else has written: it may fail, or not answer. */
+  async #ask(given: () => McpHeaders | Promise<McpHeaders>): Promise<McpHeaders> {
+    const { signal } = new AbortController();
+    const options = { signal, clock: this.#settings.clock, timeoutMs: HEADERS_MS };
+    const asked = await bounded(given, options).catch(() => null);
+    if (asked?.kind === "done") return asked.value;
+    // What it says may be about secrets, and would be told to the model.
+    throw new Error("its headers could not be found out");
   }
 
   #closeUnused(): void {

@@ -352,6 +352,35 @@ Deno.test("mcpTools() sends headers of the caller, and keeps callers apart", asy
   assert.equal(double.sessions, 0, "sessions end with the service");
 });
 
+Deno.test("mcpTools() goes on without a server whose headers cannot be found out, and tells nobody why", async () => {
+  await using up = new McpDouble(named("there"));
+  await using double = new McpDouble(named("work"));
+  let isBroken = true;
+  const headers = () => {
+    if (isBroken) throw new Error("a secret");
+    return {};
+  };
+  await using rig = new Rig({ up: up.url, double: { url: double.url, headers } }, [
+    { text: "1." },
+    calls("work", {}),
+    { text: "2." },
+  ]);
+  await rig.run();
+  assert.deepEqual(rig.offered, ["there"]);
+  isBroken = false;
+  const results: unknown[] = [];
+  for await (const event of rig.start()) {
+    if (event.type === "step.started") isBroken = event.step === 1;
+    if (event.type === "tool.result") results.push([event.status, event.output]);
+  }
+  assert.deepEqual(rig.offered, ["there", "work"]);
+  assert.deepEqual(results, [["error", "work failed: its headers could not be found out"]]);
+  assert.match(
+    rig.lines.join("\n"),
+    /^MCP server double .*: its headers could not be found out;.*\n.*answers again$/,
+  );
+});
+
 Deno.test("mcpTools() refuses output that is huge or not what its schema says", async () => {
   const big = "x".repeat(1_000_000);
   await using double = new McpDouble([
@@ -393,6 +422,11 @@ Deno.test("mcpTools() asks a person where the server's owner wants that, and rep
     "approval",
   ]]);
   assert.deepEqual(eventsOf(events, "tool.result").map(({ output }) => output), ["seen"]);
+  const [{ ref = "" } = {}] = eventsOf(events, "turn.paused")[0]?.pending ?? [];
+  const agent = { ...rig.bench.agent, tools: rig.mcp.tools };
+  const then = await rig.bench.answer({ agent, approvals: [{ ref, approved: true }] });
+  assert.deepEqual(eventsOf(then, "tool.result").map(({ output }) => output), ["wiped"]);
+  assert.equal(endOf(then), "stop");
   const tools = await rig.mcp.tools({ tenant: "local", session: "s1" });
   assert.deepEqual(Array.isArray(tools) ? tools.map(({ sideEffect }) => sideEffect) : [], [
     "none",
