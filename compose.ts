@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type Config, providerOf } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import {
@@ -138,10 +140,11 @@ export function optionsFrom(config: Config): Omit<AppOptions, "store"> {
 /**
  * The options that a module exports as its default; they take the place of those of the environment.
  *
- * @param path Where the module is, from this file on.
+ * @param path Where the module is, as a path.
+ * @param from The folder from which a path counts that is not absolute.
  * @throws SelvageError `bad_config` where it cannot be loaded, or exports something else.
  */
-export async function loadOptions(path: string): Promise<Partial<AppOptions>> {
+export async function loadOptions(path: string, from: string): Promise<Partial<AppOptions>> {
   const fail = (found: string, cause?: unknown): never => {
     throw new SelvageError(
       "bad_config",
@@ -152,7 +155,7 @@ export async function loadOptions(path: string): Promise<Partial<AppOptions>> {
       { cause },
     );
   };
-  const url = new URL(path, import.meta.url).href;
+  const url = pathToFileURL(resolve(from, path)).href;
   const module = await import(url).catch((error) =>
     fail(error instanceof Error ? error.message : String(error))
   );

@@ -131,6 +131,7 @@ const VARIABLES = {
   ],
   SELVAGE_LOG_CONTENT: [z.enum(["0", "1"]).default("0"), "1 or 0"],
   SELVAGE_CONFIG: [z.string().min(1).optional(), "the path of a module"],
+  DENO_DEPLOY: [z.string().optional(), "what Deno Deploy sets"],
   DENO_DEPLOYMENT_ID: [z.string().optional(), "what Deno Deploy sets"],
   DENO_SERVE_ADDRESS: [
     // Anything else would make Deno listen on 0.0.0.0:8000 without a word.

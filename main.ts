@@ -37,7 +37,16 @@ function say(message: string): void {
 /** Opens the store. Without a path it is the file of a clone, on Deno Deploy the database that is assigned there. */
 async function openStore(path: string | undefined, isDeploy: boolean): Promise<Store> {
   if (path === undefined && isDeploy) {
-    const assigned = await kvStore();
+    const assigned = await kvStore().catch((cause) => {
+      throw new SelvageError(
+        "kv_unavailable",
+        `Cannot start: found no KV database on Deno Deploy (${
+          cause instanceof Error ? cause.message : cause
+        }), ` +
+          "wanted one assigned to the app, or SELVAGE_KV=:memory:, with which sessions end with their instance",
+        { cause },
+      );
+    });
     say("Sessions are kept in the database of Deno Deploy");
     return assigned;
   }
@@ -86,10 +95,10 @@ let isShut: boolean;
 try {
   config = parseConfig(Deno.env.toObject());
   const { SELVAGE_CONFIG: path, SELVAGE_API_KEYS: keys } = config;
-  const own = path === undefined ? {} : await loadOptions(path);
+  const own = path === undefined ? {} : await loadOptions(path, Deno.cwd());
   options = { ...optionsFrom(config), ...own };
   isShut = keys !== undefined || own.auth !== undefined;
-  const isDeploy = config.DENO_DEPLOYMENT_ID !== undefined;
+  const isDeploy = config.DENO_DEPLOY !== undefined || config.DENO_DEPLOYMENT_ID !== undefined;
   if (isDeploy && !isShut) {
     stopStart(
       "Cannot start: found Deno Deploy, which everybody can reach, and no authentication, wanted SELVAGE_API_KEYS",

@@ -22,12 +22,20 @@ export async function tempKv(): Promise<AsyncDisposable & { readonly path: strin
   };
 }
 
+/** How a server is started. */
+export interface StartOptions {
+  /** Flags of `deno serve -P=serve … main.ts`. Default: a free port of loopback. */
+  readonly args?: readonly string[];
+  /** Another command of Deno in its place. */
+  readonly command?: readonly string[];
+}
+
 /** Runs `deno serve main.ts` with an environment and waits until it listens. */
 export async function startServer(
   env: Record<string, string>,
-  { args = ["--host", "127.0.0.1", "--port", "0"] }: { readonly args?: readonly string[] } = {},
+  options: StartOptions = {},
 ): Promise<Server> {
-  const { child, log, listening } = spawn(env, args);
+  const { child, log, listening } = spawn(env, options);
   const url = await listening;
   if (url === null) {
     await child.status;
@@ -53,9 +61,9 @@ export async function startServer(
 /** Starts a server that is expected to refuse; gives its exit code and what it wrote. */
 export async function startRefused(
   env: Record<string, string>,
-  { args = ["--host", "127.0.0.1", "--port", "0"] }: { readonly args?: readonly string[] } = {},
+  options: StartOptions = {},
 ): Promise<{ readonly code: number; readonly text: string }> {
-  const { child, log, listening } = spawn(env, args);
+  const { child, log, listening } = spawn(env, options);
   const url = await listening;
   if (url !== null) {
     child.kill("SIGKILL");
@@ -66,9 +74,12 @@ export async function startRefused(
   return { code, text: log.join("\n") };
 }
 
-function spawn(env: Record<string, string>, args: readonly string[]) {
+function spawn(
+  env: Record<string, string>,
+  { args = ["--host", "127.0.0.1", "--port", "0"], command }: StartOptions,
+) {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["serve", "-P=serve", ...args, "main.ts"],
+    args: [...command ?? ["serve", "-P=serve", ...args, "main.ts"]],
     cwd: ROOT,
     env: { NO_COLOR: "1", ...env },
     stdin: "null",

@@ -1,0 +1,75 @@
+/** `SELVAGE_CONFIG` as its users meet it: with the permissions of the task, and what README shows. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { startRefused, startServer } from "../support/server.ts";
+
+function post(url: string, body: unknown): Promise<Response> {
+  return fetch(`${url}/v1/turns`, { method: "POST", body: JSON.stringify(body) });
+}
+
+/** The module that README shows. */
+async function readmeModule(): Promise<string> {
+  const readme = await Deno.readTextFile("README.md");
+  const found = readme.match(/^```ts ignore\n([^]*?export default \{ agents[^]*?)^```$/m)?.[1];
+  ok(found !== undefined, "README shows no module");
+  return found;
+}
+
+async function rolled(url: string): Promise<unknown> {
+  const { calls, text } = await (await post(url, { input: "Roll.", stream: false })).json();
+  return [calls[0].name, calls[0].status, /^rolled [1-6] of 6$/.test(calls[0].output), text];
+}
+
+Deno.test("a module of agents in the clone is served as README says, with no permission but those of the task", async () => {
+  const { tasks } = JSON.parse(await Deno.readTextFile("deno.json"));
+  equal(tasks.start.command, "deno serve -P=serve --host 127.0.0.1 --port 8000 main.ts");
+  const folder = await Deno.makeTempDir({ dir: ".", prefix: "my_agents-" });
+  try {
+    // It imports a module beside itself, too.
+    const module = `import "./beside.ts";\n${await readmeModule()}`;
+    await Deno.writeTextFile(`${folder}/beside.ts`, "export const beside = true;");
+    await Deno.writeTextFile(`${folder}/my_agents.ts`, module);
+    const env = { SELVAGE_KV: ":memory:", SELVAGE_CONFIG: `${folder}/my_agents.ts` };
+    await using server = await startServer(env);
+    deepEqual(await rolled(server.url), ["roll_die", "ok", true, "Done."]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a module of agents in another folder is served with that folder allowed, and refused without", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "selvage-agents-" });
+  try {
+    await Deno.writeTextFile(`${folder}/my_agents.ts`, await readmeModule());
+    const env = { SELVAGE_KV: ":memory:", SELVAGE_CONFIG: `${folder}/my_agents.ts` };
+    const port = ["--host", "127.0.0.1", "--port", "0"];
+    await using server = await startServer(env, { args: [`--allow-read=.,${folder}`, ...port] });
+    deepEqual(await rolled(server.url), ["roll_die", "ok", true, "Done."]);
+    match((await startRefused(env)).text, /SELVAGE_CONFIG is .*: found Requires read access to/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the permissions of the service let a module of agents read no secret of the project, and write nothing", async () => {
+  const folder = await Deno.makeTempDir({ dir: ".", prefix: "my_agents-" });
+  try {
+    await Deno.writeTextFile(
+      `${folder}/my_agents.ts`,
+      `const denied: string[] = [];
+for (const path of [".env", ".git/config", "/etc/passwd"]) {
+  try { Deno.readTextFileSync(path); } catch (error) { if (error instanceof Deno.errors.NotCapable) denied.push(path); }
+}
+for (const path of ["written.txt", "src/written.txt", "main.ts"]) {
+  try { Deno.openSync(path, { append: true, create: true }).close(); } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) denied.push(path);
+  }
+}
+try { new Deno.Command("true").outputSync(); } catch { denied.push("run"); }
+throw new Error("denied: " + denied.join(" "));`,
+    );
+    const { text } = await startRefused({ SELVAGE_CONFIG: `${folder}/my_agents.ts`, SELVAGE_KV: ":memory:" });
+    match(text, /denied: \.env \.git\/config \/etc\/passwd written\.txt src\/written\.txt main\.ts run/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
