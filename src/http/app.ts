@@ -23,6 +23,7 @@ import { problemOf, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
 import { aguiRoutes } from "./routes/agui.ts";
 import { chatRoutes, refuseChat } from "./routes/chat.ts";
+import { openApiRoutes } from "./routes/openapi.ts";
 import { completionRoutes } from "./routes/completions.ts";
 import { restRoutes } from "./routes/at_rest.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
@@ -92,6 +93,7 @@ export function createApp(options: AppOptions): App {
     await store.claim({ tenant: "" }, "health");
     return c.json({ status: "ready" });
   });
+  app.route("/", openApiRoutes());
 
   // From here on nothing is served, not even found, for somebody who is nobody.
   const bodies = new Bodies(clock, maxBodyBytes);

@@ -64,9 +64,10 @@ export const turnBody = z.strictObject({
 export const messageBody = z.strictObject({ input: inputBody });
 
 const ref = z.string().max(64);
+const json = z.json();
 const result = z.union([
-  z.strictObject({ ref, output: z.json() }),
-  z.strictObject({ ref, error: z.json() }),
+  z.strictObject({ ref, output: json }),
+  z.strictObject({ ref, error: json }),
 ], { error: "wanted { ref, output } or { ref, error }" });
 
 /** `POST /v1/turns/:id/results`. */

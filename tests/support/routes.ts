@@ -7,7 +7,13 @@ export interface Route {
 }
 
 /** What anybody may ask for without showing who they are; everything else is shut. */
-export const PUBLIC: readonly string[] = ["GET /healthz", "GET /readyz"];
+export const PUBLIC: readonly string[] = [
+  "GET /healthz",
+  "GET /readyz",
+  "GET /openapi.json",
+  "GET /reference",
+  "GET /reference.css",
+];
 
 /** Every route, once. What is mounted for all paths is no route. */
 export function routesOf(app: App): readonly Route[] {

@@ -20,13 +20,13 @@ import { sessionId } from "./turns.ts";
 
 const MAX_BODY = 64 * 1024;
 
-const compactBody = z.strictObject({
+export const compactBody = z.strictObject({
   focus: z.string().trim().min(1).max(2_000).exactOptional(),
   compactTo: z.number().exactOptional(),
   dryRun: z.boolean().exactOptional(),
 });
 
-const pinBody = z.strictObject({ ref: z.string().max(100), pinned: z.boolean() });
+export const pinBody = z.strictObject({ ref: z.string().max(100), pinned: z.boolean() });
 
 /** Routes that compact a session, and pin what is to stay verbatim. */
 export function restRoutes({ store, clock = systemClock }: AppOptions, host: TurnHost): Hono<AppEnv> {

@@ -50,8 +50,8 @@ const reading = {
   tokens: z.array(z.number()).exactOptional(),
   model: z.string().max(200).exactOptional(),
 };
-const readingBody = z.strictObject(reading);
-const compactBody = z.strictObject({
+export const readingBody = z.strictObject(reading);
+export const compactBody = z.strictObject({
   ...reading,
   budget: z.number(),
   policy: z.enum(["full", "backward"]).exactOptional(),
