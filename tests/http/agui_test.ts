@@ -410,6 +410,55 @@ Deno.test("aguiFrames() has an end for what has none", async () => {
   }
 });
 
+Deno.test("aguiFrames() tells a step that begins anew so that a client can follow", async () => {
+  const call = { step: 1, call: 0, ref: "e1.0", name: "read" };
+  const usage = { inputTokens: 1, outputTokens: 1 };
+  const events: readonly AguiEvent[] = [
+    { type: "turn.started", turn: "x", session: "t1", agent: "default", model: "m" },
+    { type: "step.started", step: 1 },
+    { type: "text.delta", step: 1, text: "Let" },
+    { type: "tool.input.delta", ...call, delta: '{"n":' },
+    { type: "step.started", step: 1 },
+    { type: "text.delta", step: 1, text: "Look" },
+    { type: "tool.input.delta", ...call, delta: '{"n":2}' },
+    { type: "tool.call", ...call, input: { n: 2 } },
+    { type: "tool.result", ...call, status: "ok", output: "two", shortened: false, ms: 1 },
+    { type: "tool.call", ...call, input: { n: 2 } },
+    { type: "tool.result", ...call, status: "ok", output: "two", shortened: false, ms: 1 },
+    { type: "step.started", step: 2 },
+    { type: "text.delta", step: 2, text: "Two." },
+    { type: "turn.finished", reason: "stop", usage, steps: 2 },
+  ];
+  const one = new AguiClient("http://localhost/agui", {
+    fetch: async (_, { body }) => {
+      const { threadId, runId } = JSON.parse(String(body));
+      const encoder = new AguiEncoder({
+        threadId,
+        runId,
+        turn: "x",
+        agent: "default",
+        model: "m",
+        state: null,
+        answered: new Set(),
+      });
+      const source = (async function* () {
+        yield* await Promise.resolve(events);
+      })();
+      const problemOf = () => ({ code: "broken", detail: "d" });
+      const frames = await Array.fromAsync(aguiFrames(source, { encoder, problemOf }));
+      return new Response(frames.join(""), { headers: { "content-type": "text/event-stream" } });
+    },
+  });
+  assert.deepEqual((await one.run("Go.")).outcome, { type: "success" });
+  assert.deepEqual(outline(one.messages), [
+    "u Go.",
+    'a Let read{"n":',
+    'a Look read{"n":2}',
+    "t two",
+    "a Two.",
+  ]);
+});
+
 const user = { id: "u", role: "user", content: "Hi" };
 const BAD: readonly (readonly [unknown, number, string])[] = [
   ["no json", 400, "bad_json"],

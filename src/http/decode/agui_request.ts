@@ -202,7 +202,9 @@ export function answersIn(
 ): { readonly results: readonly CallAnswer[]; readonly approvals: readonly Approval[] } {
   const last = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
   const results = pending.flatMap(({ ref, reason }): readonly CallAnswer[] => {
-    const found = last.find((message) => message.role === "tool" && message.toolCallId === wireId(ref));
+    // A call of a step that began anew has a number behind its id: see `AguiEncoder`.
+    const isOf = (id: string): boolean => id.replace(/\.\d+$/, "") === wireId(ref);
+    const found = last.findLast((message) => message.role === "tool" && isOf(message.toolCallId));
     if (reason !== "tool" || found?.role !== "tool") return [];
     const { content, error } = found;
     if (typeof error === "string") return [{ ref, error: error || textOf(content) }];

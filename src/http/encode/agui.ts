@@ -46,6 +46,9 @@ export class AguiEncoder {
   #reasoning: string | null = null;
   /** Calls of the step: whether their arguments are still to come, and whether any came. */
   readonly #calls = new Map<string, { isOpen: boolean; hasInput: boolean }>();
+  /** Ids of calls by reference. A call of a step that begins anew, after its process died, is another one to clients. */
+  readonly #ids = new Map<string, string>();
+  readonly #answered = new Set<string>();
   readonly #used = new Set<string>();
   #compactions: number;
   #problem: { readonly code: string; readonly message: string } | null = null;
@@ -92,14 +95,14 @@ export class AguiEncoder {
     const { turn } = this.#options;
     const asked = end.pending.filter(({ reason }) => reason === "approval");
     if (asked.length === 0) {
-      return { type: "success", pendingToolCallIds: end.pending.map(({ ref }) => wireId(ref)) };
+      return { type: "success", pendingToolCallIds: end.pending.map(({ ref }) => this.#idOf(ref)) };
     }
     return {
       type: "interrupt",
       interrupts: asked.map(({ ref, name, input }) => ({
         id: interruptId(turn, ref),
         reason: "tool_approval",
-        toolCallId: wireId(ref),
+        toolCallId: this.#idOf(ref),
         message: `May ${name} be run?`,
         responseSchema: APPROVAL_SCHEMA,
         metadata: { toolName: name, input },
@@ -156,7 +159,7 @@ export class AguiEncoder {
         const call = this.#openCall(event);
         call.hasInput ||= event.delta !== "";
         if (event.delta === "" || !call.isOpen) return;
-        return this.#push("TOOL_CALL_ARGS", { toolCallId: wireId(event.ref), delta: event.delta });
+        return this.#push("TOOL_CALL_ARGS", { toolCallId: this.#idOf(event.ref), delta: event.delta });
       }
       case "tool.input.end":
         return this.#closeCall(event.ref);
@@ -165,7 +168,7 @@ export class AguiEncoder {
         const call = this.#openCall(event);
         if (!call.hasInput && call.isOpen) {
           const delta = JSON.stringify(event.input ?? {});
-          this.#push("TOOL_CALL_ARGS", { toolCallId: wireId(event.ref), delta });
+          this.#push("TOOL_CALL_ARGS", { toolCallId: this.#idOf(event.ref), delta });
         }
         call.hasInput = true;
         return this.#closeCall(event.ref);
@@ -174,14 +177,16 @@ export class AguiEncoder {
         const { ref, name, data } = event;
         return this.#push("CUSTOM", {
           name: "tool.progress",
-          value: { toolCallId: wireId(ref), toolCallName: name, data },
+          value: { toolCallId: this.#idOf(ref), toolCallName: name, data },
         });
       }
       case "tool.result": {
         const { ref, status, output } = event;
-        if (this.#options.answered.has(ref)) return;
+        const id = this.#idOf(ref);
+        // Told once: a client cannot take a result back.
+        if (this.#options.answered.has(ref) || this.#answered.has(id)) return;
+        this.#answered.add(id);
         this.#closeCall(ref);
-        const id = wireId(ref);
         const messageId = `${this.#options.turn}:${id}`;
         const metadata = status === "ok" ? {} : { metadata: { status } };
         return this.#push("TOOL_CALL_RESULT", {
@@ -280,6 +285,10 @@ export class AguiEncoder {
     this.#closeReasoning();
   }
 
+  #idOf(ref: string): string {
+    return this.#ids.get(ref) ?? wireId(ref);
+  }
+
   #openCall({ ref, name }: { readonly ref: string; readonly name: string }): {
     isOpen: boolean;
     hasInput: boolean;
@@ -289,8 +298,9 @@ export class AguiEncoder {
     this.#closeParts();
     const call = { isOpen: true, hasInput: false };
     this.#calls.set(ref, call);
+    this.#ids.set(ref, this.#fresh(wireId(ref)));
     const parent = this.#message === "" ? {} : { parentMessageId: this.#message };
-    this.#push("TOOL_CALL_START", { toolCallId: wireId(ref), toolCallName: name, ...parent });
+    this.#push("TOOL_CALL_START", { toolCallId: this.#idOf(ref), toolCallName: name, ...parent });
     return call;
   }
 
@@ -298,7 +308,7 @@ export class AguiEncoder {
     const call = this.#calls.get(ref);
     if (call?.isOpen !== true) return;
     call.isOpen = false;
-    this.#push("TOOL_CALL_END", { toolCallId: wireId(ref) });
+    this.#push("TOOL_CALL_END", { toolCallId: this.#idOf(ref) });
   }
 }
 
