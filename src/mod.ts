@@ -28,6 +28,7 @@ export type {
   AiSdkToolSet,
   AnswerRequest,
   Approval,
+  BeginsWith,
   CallAnswer,
   ResumeRequest,
   ToolsOf,

@@ -4,14 +4,13 @@
  *
  * @module
  */
-import { importMessages } from "../compaction/import.ts";
-import type { TurnRequest } from "../loop/agent.ts";
+import { type Imported, importMessages } from "../compaction/import.ts";
+import type { Message } from "../core/message.ts";
+import type { BeginsWith } from "../loop/agent.ts";
 import type { Entry } from "../ports.ts";
 import { type LoggedMessage, uiMessages } from "./encode/ui_messages.ts";
+import type { SentHistory } from "./history.ts";
 import { modelMessages, noteOf, type SentMessage } from "./decode/ui_request.ts";
-
-/** What a turn begins with. */
-export type BeginsWith = Pick<TurnRequest, "fork" | "history">;
 
 /**
  * Finds where a turn goes on whose client sent its whole history.
@@ -39,7 +38,25 @@ export function beginWhole(entries: readonly Entry[], sent: readonly SentMessage
   const fork = left === undefined ? {} : { fork: { at: left.from } };
   const rest = history.slice(read);
   if (rest.length === 0 || input === undefined) return fork;
-  return { ...fork, history: { entries: imported([...rest, input]) } };
+  return { ...fork, history: { entries: imported([...rest, input]).entries } };
+}
+
+/**
+ * The history that a client sent as a log of its own, under whose name what was found out about it is found again.
+ *
+ * @param sent The history, the new message of the user last.
+ */
+export function historyOf(sent: readonly SentMessage[]): SentHistory {
+  return { imported: imported(sent), input: null };
+}
+
+/** Says whether a log begins with the entries of another one, in the same places. */
+export function startsWith(entries: readonly Entry[], first: readonly Entry[]): boolean {
+  return first.every((entry, at) => {
+    const own = entries[at];
+    return own?.kind === entry.kind &&
+      (own.kind !== "result" || entry.kind !== "result" || own.call === entry.call);
+  });
 }
 
 /**
@@ -93,9 +110,10 @@ function sorted(value: unknown): string {
 }
 
 /** Messages that the log does not have, as entries; the last of them, the input, is left to the turn. */
-function imported(sent: readonly SentMessage[]): readonly Entry[] {
+function imported(sent: readonly SentMessage[]): Imported<Message> {
   const made = modelMessages(sent);
-  const { entries, places, messages } = importMessages(made.map(({ message }) => message));
+  const whole = importMessages(made.map(({ message }) => message));
+  const { entries, places, messages } = whole;
   // What is repaired may stand elsewhere: a message that came in is found by itself.
   const origin = new Map(made.map(({ message, from }) => [message as unknown, from]));
   let last = 0;
@@ -108,7 +126,8 @@ function imported(sent: readonly SentMessage[]): readonly Entry[] {
       ...(from === undefined ? {} : { client: noteFor(entry, from) }),
     };
   });
-  return named.slice(0, named.findLastIndex(({ kind }) => kind === "user"));
+  const before = named.slice(0, named.findLastIndex(({ kind }) => kind === "user"));
+  return { ...whole, entries: before, messages: messages.slice(0, -1) };
 }
 
 function noteFor({ kind }: Entry, message: SentMessage): NonNullable<Entry["client"]> {

@@ -86,6 +86,9 @@ export interface TurnPlace {
   readonly suspend?: AbortSignal;
 }
 
+/** Where a turn begins. */
+export type BeginsWith = Pick<TurnRequest, "fork" | "history">;
+
 /** What a turn is asked to do. The session is made where there is none. */
 export interface TurnRequest extends TurnPlace {
   /** Name of the agent in events. Default `default`. */
@@ -106,7 +109,7 @@ export interface TurnRequest extends TurnPlace {
   /** What came before the input elsewhere: goes into the log with it. A stored view of it counts for an empty log only. */
   readonly history?: { readonly entries: readonly Entry[]; readonly view?: unknown };
   /** Decides on the two above once the session is at hand, and nobody else can write to it. */
-  readonly begin?: (state: SessionState) => Pick<TurnRequest, "fork" | "history">;
+  readonly begin?: (state: SessionState) => BeginsWith | Promise<BeginsWith>;
   /** What the client says of the input beside its content. */
   readonly client?: ClientNote;
   /** When compaction is due in this turn and what it aims at, within the agent's `compactionLimits`. */

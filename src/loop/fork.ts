@@ -31,7 +31,7 @@ export async function beginningOf(
     readonly key: SessionKey;
   },
 ): Promise<Beginning> {
-  const { fork, history } = request.begin?.(state) ?? request;
+  const { fork, history } = await request.begin?.(state) ?? request;
   const begun = fork === undefined ? { ...state, before: {} } : await left(state, { fork, store, key });
   if (history === undefined || history.entries.length === 0) return begun;
   const from = begun.entries.length;

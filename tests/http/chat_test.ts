@@ -443,3 +443,28 @@ Deno.test("POST /api/chat keeps what is said to a turn while it runs in the mess
   await send(app, { messages: [...messages, text("u2", "more")] });
   assert.equal((await (await app.request("/v1/sessions/c")).json()).branches.length, 1);
 });
+
+Deno.test("POST /api/chat summarises no history twice, though its session has gone", async () => {
+  const steps = Array.from({ length: 20 }, (_, n) => calls("read", { n, length: 1_500 }));
+  const { app, asked } = appOf(
+    replies(...steps, { text: "All done." }, { text: "Well." }, { text: "Again." }, { text: "Once more." }),
+    { maxSteps: 30 },
+    8_000,
+  );
+  await send(app, { messages: [text("u1", "work")] });
+  const kept = (chunks: Json[]): number =>
+    chunks.filter(({ type, transient }) => type === "data-compaction" && transient !== true).length;
+  const sent = [...await history(app), text("u2", "and?")];
+  await app.request("/v1/sessions/c", { method: "DELETE" });
+  assert.equal(kept(await send(app, { messages: sent })), 0);
+  const whole = await history(app);
+  const before = asked.at(-1);
+  assert.match(JSON.stringify(before[0]), /read/, "the ledger comes first");
+  await app.request("/v1/sessions/c", { method: "DELETE" });
+  assert.equal(kept(await send(app, { messages: sent })), 0);
+  assert.deepEqual(asked.at(-1), before, "the model is shown the same, to the letter");
+  await app.request("/v1/sessions/c", { method: "DELETE" });
+  const more = [...whole, text("u3", "and now?")];
+  assert.equal(kept(await send(app, { messages: more })), 0);
+  assert.deepEqual(asked.at(-1)?.slice(0, before.length), before);
+});

@@ -10,13 +10,15 @@ import { SelvageError } from "../../core/errors.ts";
 import type { TurnRequest } from "../../loop/agent.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { measuresOf } from "../../loop/measures.ts";
+import type { TurnEvent } from "../../loop/events.ts";
 import type { Entry, ResultEntry, SessionKey, SessionState } from "../../ports.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
 import { uiMessages } from "../encode/ui_messages.ts";
 import { answersIn, chatBody, inputOf, noteOf, type SentMessage } from "../decode/ui_request.ts";
 import { UI_STREAM_HEADERS, UiStreamEncoder } from "../encode/ui_stream.ts";
 import type { AppEnv } from "../env.ts";
-import { askedAgain, beginAt, beginWhole } from "../chat_history.ts";
+import { askedAgain, beginAt, beginWhole, historyOf, startsWith } from "../chat_history.ts";
+import { HistoryViews } from "../history.ts";
 import type { StartedTurn, TurnHost } from "../host.ts";
 import type { AppOptions } from "../options.ts";
 import { type Problem, type Refuse, refuseMethod, statusOf } from "../problem.ts";
@@ -33,6 +35,9 @@ export const refuseChat: Refuse = (problem: Problem, headers) =>
     headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },
   });
 
+/** Stands for the message that is to come. */
+const NEXT: SentMessage = { id: "next", role: "user", parts: [{ type: "text", text: "next" }] };
+
 /** What a request comes to: a new turn, or answers to the calls of one that waits. */
 type Asked = Pick<TurnRequest, "input" | "begin" | "client">;
 
@@ -45,6 +50,7 @@ function bad(field: string, found: string, wanted: string): SelvageError {
 /** Routes of chats. */
 export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const { store, clock = systemClock } = options;
+  const views = new HistoryViews(store);
   const app = new Hono<AppEnv>();
 
   function respond({ events, leave }: Following, goesOn?: { readonly turn: string }): Response {
@@ -80,6 +86,17 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     return await host.answer({ owner: key, turn: lease.turn, clientSignal, ...answers });
   }
 
+  /** Remembers what a session has summarised, under the name of what its client has: that may outlive the session. */
+  async function remember({ key, agent }: Place): Promise<void> {
+    const state = await store.read(key);
+    if (state === null || state.head.view === 0) return;
+    const shown = await shownBy(options, state);
+    const sent = uiMessages(state.entries, { shown }).map(({ message }) => message as SentMessage);
+    const history = historyOf([...sent, NEXT]);
+    if (!startsWith(state.entries, history.imported.entries)) return;
+    await views.remember(key, { agent, history, state });
+  }
+
   app.post("/", limitBody(MAX_BODY), async (c) => {
     const request = c.req.raw;
     const body = parseBody(await readText(request), chatBody);
@@ -89,20 +106,26 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const wanted = "a new message of the user, or answers to calls that wait";
     if (!isAgain && last?.role === "assistant") {
       const started = await answer(last, { key, clientSignal: request.signal });
-      if (started !== null) return respond(started, { turn: started.turn });
+      if (started !== null) {
+        const { agent = "default" } = started;
+        const events = followedBy(started.events, () => remember({ key, agent }));
+        return respond({ ...started, events }, { turn: started.turn });
+      }
       throw new SelvageError(
         "turn_not_paused",
         `Cannot go on with the message ${JSON.stringify(last.id)}: no call of it waits for an answer`,
       );
     }
     let asked: Asked;
-    if (last?.role === "user") asked = askedOf(last, body.messages);
+    const { agent = "default" } = body;
+    const whole = body.messages?.at(-1) === last ? body.messages : undefined;
+    if (last?.role === "user") asked = askedOf(last, whole && { sent: whole, views, key, agent });
     else if (isAgain) {
       asked = askedAnew((await store.read(key))?.entries ?? [], body.messageId ?? last?.id);
     } else throw bad("messages", last === undefined ? "none" : `one of the ${last.role} at the end`, wanted);
     const system = body.messages?.filter(({ role }) => role === "system") ?? [];
     const instructions = system.map(inputOf).filter((text) => typeof text === "string" && text !== "");
-    const { agent = "default", onDisconnect = "abort", onPaused = "abort" } = body;
+    const { onDisconnect = "abort", onPaused = "abort" } = body;
     const started = await host.start({
       owner: c.get("principal"),
       agentName: agent,
@@ -113,7 +136,7 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       ...asked,
       ...(instructions.length === 0 ? {} : { instructions: instructions.join("\n\n") }),
     });
-    return respond(started);
+    return respond({ ...started, events: followedBy(started.events, () => remember({ key, agent })) });
   });
 
   app.get("/:id/stream", async (c) => {
@@ -152,14 +175,42 @@ function notFound(session: string): SelvageError {
   );
 }
 
-/** A turn for a message of the user. `history` is the whole one with the message, where it was sent. */
-function askedOf(message: SentMessage, history: readonly SentMessage[] | undefined): Asked {
+/** A turn for a message of the user. `whole` is the history with the message, where it was sent. */
+function askedOf(
+  message: SentMessage,
+  whole: { readonly sent: readonly SentMessage[]; readonly views: HistoryViews } & Place | undefined,
+): Asked {
   return {
     input: inputOf(message),
     client: noteOf(message),
-    begin: ({ entries }) =>
-      history?.at(-1) === message ? beginWhole(entries, history) : beginAt(entries, message.id),
+    async begin({ entries }) {
+      if (whole === undefined) return beginAt(entries, message.id);
+      const begun = beginWhole(entries, whole.sent);
+      if (entries.length > 0 || begun.history === undefined) return begun;
+      // The session is new, the history need not be: what was summarised of it once is not summarised again.
+      const { view, ...found } = await whole.views.find(whole.key, whole.agent, historyOf(whole.sent));
+      return { history: { ...found, view: view === null ? null : { ...view, made: undefined } } };
+    },
   };
+}
+
+/** Whose chat it is, and which agent answers. */
+interface Place {
+  readonly key: SessionKey;
+  readonly agent: string;
+}
+
+/** Events, and what is done behind them where they tell of a compaction. */
+async function* followedBy(
+  events: AsyncGenerator<TurnEvent, void>,
+  last: () => Promise<void>,
+): AsyncGenerator<TurnEvent, void> {
+  let isCompacted = false;
+  for await (const event of events) {
+    isCompacted ||= event.type === "compaction" && event.phase === "applied";
+    yield event;
+  }
+  if (isCompacted) await last();
 }
 
 /** A turn that answers once more what the log has been asked. */
