@@ -1,8 +1,8 @@
-/** Turns over a way that breaks: every event once and in order. `SELVAGE_FUZZ` says how many. */
+/** Turns over a way that breaks: every event once and in order. `CLIENT_TURNS` says how many. */
 import { equal, ok } from "node:assert/strict";
 import { clientOf, cutting, makeService, randomFrom, runTurn } from "./_cuts.ts";
 
-const TURNS = Number(Deno.env.get("SELVAGE_FUZZ") ?? 60);
+const TURNS = Number(Deno.env.get("CLIENT_TURNS") ?? 60);
 
 Deno.test(`client.turn() gives every event once and in order over a way that breaks, ${TURNS} turns`, async () => {
   const service = makeService();

@@ -1,10 +1,10 @@
-/** Turns of a real server through a TCP proxy that cuts connections. `SELVAGE_FUZZ` says how many. */
+/** Turns of a real server through a TCP proxy that cuts connections. `CLIENT_TURNS` says how many. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { type Client, createClient } from "../../src/client/mod.ts";
 import { startServer, tempKv } from "../support/server.ts";
 import { impatient, randomFrom } from "./_cuts.ts";
 
-const TURNS = Number(Deno.env.get("SELVAGE_FUZZ") ?? 24);
+const TURNS = Number(Deno.env.get("CLIENT_TURNS") ?? 24);
 
 /** A proxy whose connections end after any number of bytes of an answer. */
 function startProxy(port: number, random: () => number) {
