@@ -85,8 +85,8 @@ export const STATUS: Readonly<Record<string, number>> = {
 const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   unauthorized: { "www-authenticate": "Bearer" },
   auth_unavailable: { "retry-after": "5" },
-  shutting_down: { "retry-after": "1" },
-  service_full: { "retry-after": "1" },
+  model_rate_limited: { "retry-after": "5" },
+  model_unavailable: { "retry-after": "5" },
   unsupported_encoding: { "accept-encoding": "identity" },
 };
 
@@ -130,7 +130,7 @@ export function statusOf({ code, fields }: Problem): number {
  * @param problem Code, sentence and fields.
  * @param headers Further headers.
  */
-export function problemResponse(problem: Problem, headers: Readonly<Record<string, string>> = {}): Response {
+function problemResponse(problem: Problem, headers: Readonly<Record<string, string>>): Response {
   const status = statusOf(problem);
   const fields = Object.fromEntries(
     Object.entries(problem.fields ?? {}).filter(([name]) => PUBLIC_FIELDS.includes(name)),
@@ -161,9 +161,15 @@ export function speak(refuse: Refuse): MiddlewareHandler<AppEnv> {
   };
 }
 
+/** The headers of a problem. What may pass by itself says after how many seconds it is worth while to try again. */
+function headersOf(problem: Problem): Readonly<Record<string, string>> {
+  const isPassing = [429, 503].includes(statusOf(problem));
+  return { ...(isPassing ? { "retry-after": "1" } : {}), ...HEADERS[problem.code], ...problem.headers };
+}
+
 /** The response to a problem, in the form of the route's protocol. */
 export function refuseWith(c: Context<AppEnv>, problem: Problem): Response {
-  return (c.get("refuse") ?? problemResponse)(problem, { ...HEADERS[problem.code], ...problem.headers });
+  return (c.get("refuse") ?? problemResponse)(problem, headersOf(problem));
 }
 
 /** Refuses every method that a route does not take; `allow` lists those that it takes. */

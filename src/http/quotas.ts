@@ -144,7 +144,7 @@ export class Quotas {
       throw new SelvageError(
         "too_many_turns",
         `Cannot start the turn: found ${limit} turns running, wanted less than that; try again when one has ended`,
-        { fields: { limit, headers: { "retry-after": "1" } } },
+        { fields: { limit } },
       );
     }
     this.#here.add(turn);

@@ -6,6 +6,7 @@
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { errorEvent } from "../loop/report.ts";
 import type { Store } from "../ports.ts";
+import type { Following } from "./registry.ts";
 
 /**
  * The events of a turn until another process has taken it over, as from one that stood still for too long. Nothing
@@ -40,4 +41,26 @@ export function* refusedEvents(error: unknown): Generator<TurnEvent, void> {
   yield { ...errorEvent(error), id: "none:0" };
   const usage = { inputTokens: 0, outputTokens: 0 };
   yield { type: "turn.finished", reason: "error", usage, steps: 0, id: "none:1" };
+}
+
+/**
+ * Reads a turn for a client that waits for one document: there is no stream whose cancel would tell that it has gone,
+ * so the signal of its request does, until the document is there.
+ */
+export async function whileThere<T>(
+  clientSignal: AbortSignal,
+  { leave }: Following,
+  read: () => Promise<T>,
+): Promise<T> {
+  let gone: Promise<void> | undefined;
+  const onGone = (): void => void (gone = leave());
+  if (clientSignal.aborted) onGone();
+  else clientSignal.addEventListener("abort", onGone, { once: true });
+  try {
+    return await read();
+  } finally {
+    clientSignal.removeEventListener("abort", onGone);
+    // What the turn did is stored by then.
+    await gone;
+  }
 }

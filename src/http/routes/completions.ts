@@ -18,10 +18,10 @@ import type { CompletionOptions } from "../encode/completion_reader.ts";
 import type { AppEnv } from "../env.ts";
 import type { StartedTurn, TurnHost } from "../host.ts";
 import { idempotencyOf } from "../idempotency.ts";
-import { refuseOpenAI } from "../openai_errors.ts";
 import type { AppOptions } from "../options.ts";
-import { refuseMethod } from "../problem.ts";
+import { refuseMethod, refuseWith } from "../problem.ts";
 import { SSE_HEADERS, sseStream } from "../sse.ts";
+import { whileThere } from "../streams.ts";
 import { sessionId } from "../turn_bodies.ts";
 
 const MAX_BODY = 8 * 1024 * 1024;
@@ -70,23 +70,20 @@ export function completionRoutes(options: AppOptions, host: TurnHost): Hono<AppE
   }
 
   async function answer(
+    c: Context<AppEnv>,
     started: StartedTurn,
-    { options, headers, signal }: {
+    { options, headers }: {
       readonly options: CompletionOptions;
       readonly headers: Readonly<Record<string, string>>;
-      readonly signal: AbortSignal;
     },
   ): Promise<Response> {
-    // There is no stream whose cancel would tell that the client has gone.
-    const onGone = (): void => void started.leave();
-    signal.addEventListener("abort", onGone, { once: true });
-    try {
-      const outcome = await foldCompletion(started.events, options);
-      if ("problem" in outcome) return refuseOpenAI(outcome.problem, headers);
-      return Response.json(outcome.completion, { headers: { ...headers, "cache-control": "no-store" } });
-    } finally {
-      signal.removeEventListener("abort", onGone);
-    }
+    const outcome = await whileThere(
+      c.req.raw.signal,
+      started,
+      () => foldCompletion(started.events, options),
+    );
+    if ("problem" in outcome) return refuseWith(c, { ...outcome.problem, headers });
+    return Response.json(outcome.completion, { headers: { ...headers, "cache-control": "no-store" } });
   }
 
   app.post("/chat/completions", limitBody(MAX_BODY), async (c) => {
@@ -120,7 +117,7 @@ export function completionRoutes(options: AppOptions, host: TurnHost): Hono<AppE
       ...(started.isReplay ? { "idempotency-replayed": "true" } : {}),
     };
     if (asked.isStream) return stream(started, { options: shown, headers });
-    return await answer(started, { options: shown, headers, signal: request.signal });
+    return await answer(c, started, { options: shown, headers });
   });
   app.all("/chat/completions", refuseMethod("POST"));
 

@@ -14,10 +14,11 @@ import type { StartedTurn, TurnHost } from "../host.ts";
 import { idempotencyOf } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
-import { problemResponse } from "../problem.ts";
+import { refuseWith } from "../problem.ts";
 import { TurnQueue } from "../queue.ts";
 import type { Following } from "../registry.ts";
 import { SSE_HEADERS, sseStream } from "../sse.ts";
+import { whileThere } from "../streams.ts";
 import { answerBody, messageBody, sessionId, turnBody } from "../turn_bodies.ts";
 
 export { sessionId };
@@ -56,15 +57,14 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const headers: Record<string, string> = started.isReplay ? { "idempotency-replayed": "true" } : {};
     if (isStream) return stream(started, headers);
     const { turn, session } = started;
-    const document = await foldTurn(started.events, started);
+    const document = await whileThere(c.req.raw.signal, started, () => foldTurn(started.events, started));
     if (document.reason === "suspended") {
       const detail = "The turn has left this process, and goes on where its events are asked for";
-      const problem = { code: "turn_suspended", detail, fields: { turn, session } };
-      return problemResponse(problem, { "retry-after": "1", ...headers });
+      return refuseWith(c, { code: "turn_suspended", detail, fields: { turn, session }, headers });
     }
     if (document.error === undefined) return c.json(document, 200, headers);
     const { code, message } = document.error;
-    return problemResponse({ code, detail: message, fields: { turn, session } }, headers);
+    return refuseWith(c, { code, detail: message, fields: { turn, session }, headers });
   }
 
   app.post("/", limitBody(MAX_BODY), async (c) => {

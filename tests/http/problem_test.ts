@@ -1,0 +1,42 @@
+/** One rule for every code, in the form of every protocol. */
+import { equal, match, ok } from "node:assert/strict";
+import { Hono } from "hono";
+import type { AppEnv } from "../../src/http/env.ts";
+import { refuseOpenAI } from "../../src/http/openai_errors.ts";
+import { refuseWith, speak, STATUS } from "../../src/http/problem.ts";
+import { refuseChat } from "../../src/http/routes/chat.ts";
+
+function makeApp(): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  app.use("/openai/*", speak(refuseOpenAI));
+  app.use("/chat/*", speak(refuseChat));
+  app.get("/:protocol/:code", (c) => refuseWith(c, { code: c.req.param("code"), detail: "Cannot." }));
+  app.get(
+    "/own",
+    (c) => refuseWith(c, { code: "queue_full", detail: "No.", headers: { "retry-after": "9" } }),
+  );
+  return app;
+}
+
+for (const protocol of ["native", "openai", "chat"]) {
+  Deno.test(`a refusal says when to come again, where that can help, and nowhere else (${protocol})`, async () => {
+    const app = makeApp();
+    const passing: string[] = [];
+    for (const code of [...Object.keys(STATUS), "internal"]) {
+      const response = await app.request(`/${protocol}/${code}`);
+      await response.body?.cancel();
+      const isPassing = response.status === 429 || response.status === 503;
+      if (isPassing) {
+        passing.push(code);
+        match(response.headers.get("retry-after") ?? "", /^[1-9]\d*$/, code);
+      } else equal(response.headers.get("retry-after"), null, code);
+    }
+    for (const code of ["queue_full", "too_many_messages", "rate_limited", "store_busy", "turn_suspended"]) {
+      ok(passing.includes(code), code);
+    }
+  });
+}
+
+Deno.test("a refusal that knows the time to wait says that one", async () => {
+  equal((await makeApp().request("/own")).headers.get("retry-after"), "9");
+});
