@@ -4,6 +4,7 @@
  * @module
  */
 import type { ToolCallPart } from "../core/message.ts";
+import { errorLines, FACT_KINDS, ruleSentences, tokensIn } from "./facts.ts";
 import { headOf, tailOf } from "./shorten.ts";
 
 /** Characters to which paths, commands, queries, texts of users and the like are kept. */
@@ -116,24 +117,55 @@ const EXIT =
 const COUNT =
   /\b\d+ (?:pass(?:ed|ing)|fail(?:ed|ing|ures?)|errors?|warnings?|tests?|skipped|(?:files? )?changed|insertions?|deletions?|match(?:es)?|hits?)\b/gi;
 
+/** Facts of one kind, and of all kinds, in a digest. */
+const OF_A_KIND = 3;
+const SEEN = 160;
+/** Characters in which they are looked for. */
+const LOOKED = 65_536;
+
+/** What a digest names of a text beside its ends: its first addresses, hashes, ids and paths. */
+function seenIn(text: string, shown: string): readonly string[] {
+  const facts = tokensIn(headOf(text, LOOKED)).filter(({ text }) => !shown.includes(text));
+  let room = SEEN;
+  return FACT_KINDS.flatMap((kind) => facts.filter((fact) => fact.kind === kind).slice(0, OF_A_KIND))
+    .flatMap(({ text }) => (room -= text.length + 2) >= 0 ? [text] : []);
+}
+
 /**
- * Says in a line what a result says: all of it when it is short, else its ends, its size, and its exit codes and
- * counts, the last of them: totals come at the end.
+ * Says in a line what a result says: all of it when it is short, else its ends, the first line that tells of an
+ * error, its size, its exit codes and counts (the last of them: totals come at the end), and what it names.
  *
  * @param text The text of the result.
  */
 export function digestOf(text: string): string {
   if (text.length <= 160) return text;
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const found = [
+  const counts = [
     ...new Set([...(text.match(EXIT) ?? []).slice(-2), ...[...new Set(text.match(COUNT) ?? [])].slice(-4)]),
   ];
   const first = clip(lines[0] ?? "", 90);
-  const last = lines.length > 1 ? ` … ${clip(lines.at(-1) ?? "", 90)}` : "";
-  const counts = found.length > 0 ? `; ${found.join(", ")}` : "";
-  return `${first}${last} (${lines.length} line${
-    lines.length === 1 ? "" : "s"
-  }, ${text.length} characters${counts})`;
+  const last = lines.length > 1 ? clip(lines.at(-1) ?? "", 90) : "";
+  const errors = errorLines(text, 1).filter((line) => !first.includes(line) && !last.includes(line));
+  const ends = [first, ...errors, ...(last === "" ? [] : [last])].join(" … ");
+  const size = `${lines.length} line${lines.length === 1 ? "" : "s"}, ${text.length} characters`;
+  const seen = seenIn(text, ends);
+  const notes = [size, ...(counts.length > 0 ? [counts.join(", ")] : [])];
+  return `${ends} (${notes.join("; ")}${seen.length > 0 ? `; names ${seen.join(", ")}` : ""})`;
+}
+
+/** Sentences that bind, of one message of a user. */
+const RULES = 12;
+
+/**
+ * Says what a user said: all of a short text, of a long one both ends, and the sentences between that bind.
+ *
+ * @param text The text of the message.
+ */
+export function saidBy(text: string): string {
+  if (text.length <= LONG) return text;
+  const ends = clip(text, LONG);
+  const rules = ruleSentences(text, RULES).filter((sentence) => !ends.includes(sentence));
+  return [ends, ...rules].join("\n");
 }
 
 /** The first sentence of an answer. */

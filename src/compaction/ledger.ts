@@ -7,7 +7,7 @@
 import type { CallStatus, Entry, Tool } from "../ports.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
 import { measureText, outputText, type TextMeasure } from "../tokens/measure.ts";
-import { clip, digestOf, firstSentence, LONG, renderArgs, shortHash } from "./digest.ts";
+import { clip, digestOf, firstSentence, renderArgs, saidBy, shortHash } from "./digest.ts";
 import { MAX_NAMES, OTHERS, type Range, type RangeCalls, RangeSum } from "./ledger_range.ts";
 
 /** One line of a ledger. `seq` counts entries of the log. */
@@ -20,6 +20,8 @@ export type LedgerLine =
     readonly calls: RangeCalls;
     readonly users: number;
     readonly answers: number;
+    /** What the counted lines named: addresses, paths, hashes, ids, lines that tell of errors, rules of users. */
+    readonly facts?: readonly string[];
   }
   | {
     readonly kind: "pair";
@@ -56,7 +58,7 @@ export function ledgerLines(entries: readonly Entry[], tools: readonly Tool[]): 
   const lines: LedgerLine[] = [];
   for (const entry of entries) {
     if (entry.kind === "user") {
-      lines.push({ kind: "user", seq: entry.seq, text: clip(textOf(entry.message.content), LONG) });
+      lines.push({ kind: "user", seq: entry.seq, text: saidBy(textOf(entry.message.content)) });
     }
     if (entry.kind !== "assistant") continue;
     const { seq, message: { content } } = entry;
@@ -132,6 +134,7 @@ function renderLine(line: LedgerLine): string {
       const parts = [`${count(pairsIn([line]), "call")}${tools.length > 0 ? `: ${tools.join(", ")}` : ""}`];
       if (line.users > 0) parts.push(count(line.users, "user message"));
       if (line.answers > 0) parts.push(count(line.answers, "answer"));
+      if (line.facts !== undefined) parts.push(`named ${guarded(JSON.stringify(line.facts))}`);
       return `${span(line.seq, line.to)} ${parts.join("; ")}`;
     }
     case "pair":
@@ -199,6 +202,11 @@ export function pairsIn(lines: readonly LedgerLine[]): number {
   return total;
 }
 
+/** Share of a ledger that facts of lines that are only counted may take before more lines are counted. */
+const FACTS_SHARE = 0.4;
+/** Tokens of the words and brackets around them. */
+const NAMED = 4;
+
 /** Lines at the end that stay longer than what people said before them. */
 const LATEST = 2;
 
@@ -218,7 +226,7 @@ export function fitLedger(
   lines: readonly LedgerLine[],
   { tokens, measure, ...frame }: Frame & { readonly tokens: number; readonly measure: TextMeasure },
 ): readonly LedgerLine[] {
-  const sum = new RangeSum();
+  const sum = new RangeSum(measure);
   const single: Exclude<LedgerLine, Range>[] = [];
   for (const line of lines) {
     if (line.kind === "range") sum.add(line);
@@ -242,15 +250,18 @@ export function fitLedger(
   };
   const fits = (range: Range | null): boolean =>
     measureText(renderLedger(keptWith(range), frame), measure) <= tokens;
+  const bare = measureText(renderLedger([], frame), measure);
+  const room = Math.floor(Math.max(0, tokens - bare) * FACTS_SHARE);
   // The whole text is what counts; it is measured where the sum of its lines is near, and again when that has
   // gone down by something: once for each line would take the square of a large ledger.
-  let total = sizes.reduce((a, b) => a + b, 0) + measureText(renderLedger([], frame), measure);
+  let total = sizes.reduce((a, b) => a + b, 0) + bare;
   let next = 1.2 * tokens;
   for (const index of order) {
     const line = single[index];
     if (line === undefined) continue;
-    if (total <= next || index === task) {
-      if (fits(sum.toRange())) break;
+    const facts = total <= next || index === task ? sum.facts(room) : null;
+    if (facts !== null && (total + facts.tokens <= next || index === task)) {
+      if (fits(sum.toRange(MAX_NAMES, facts.texts))) break;
       next = total - tokens / 100;
     }
     if (index === task && line.kind === "user") {
@@ -265,6 +276,15 @@ export function fitLedger(
   let range = sum.toRange();
   let names = Math.min(MAX_NAMES, Object.keys(range?.calls ?? {}).length);
   for (; names > 0 && !fits(range); range = sum.toRange(names)) names--;
+  if (range === null) return keptWith(null);
+  // What the counted lines named has what is left, and less where the parts take more together than alone.
+  let left = tokens - measureText(renderLedger(keptWith(range), frame), measure) - NAMED;
+  for (; left > 0; left = Math.floor(left * 0.9) - 2) {
+    const { texts } = sum.facts(left);
+    if (texts.length === 0) break;
+    const full = sum.toRange(names, texts);
+    if (fits(full)) return keptWith(full);
+  }
   return keptWith(range);
 }
 

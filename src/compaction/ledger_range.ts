@@ -4,6 +4,15 @@
  * @module
  */
 import type { CallStatus } from "../ports.ts";
+import {
+  errorLines,
+  type Fact,
+  FACT_KINDS,
+  type FactKind,
+  kindOf,
+  ruleSentences,
+  tokensIn,
+} from "./facts.ts";
 import type { LedgerLine } from "./ledger.ts";
 
 /** How often a tool was called in a range, by outcome. */
@@ -30,6 +39,30 @@ function addCalls(sums: Sums, tool: string, by: RangeCalls[string]): void {
   }
 }
 
+/** Facts that are remembered of lines that were counted; of more the oldest are forgotten. */
+const MAX_FACTS = 400;
+/** No fact takes fewer tokens. */
+const LEAST_FACT = 3;
+/** Lines that tell of errors, of one text. */
+const ERRORS = 2;
+const RULES = 12;
+
+/** What a line that is to be counted says that a count does not. */
+function factsOf(line: LedgerLine): readonly Fact[] {
+  if (line.kind === "range") return (line.facts ?? []).map((text) => ({ kind: kindOf(text), text }));
+  const isPair = line.kind === "pair";
+  const said = isPair ? line.digest : line.text;
+  const lines = line.kind === "user"
+    ? ruleSentences(said, RULES).map((text): Fact => ({ kind: "rule", text }))
+    : isPair
+    ? said.split(" … ").flatMap((part) => errorLines(part, ERRORS)).map((text): Fact => ({
+      kind: "error",
+      text,
+    }))
+    : [];
+  return [...lines, ...tokensIn(isPair ? `${line.args}\n${said}` : said)];
+}
+
 /** Lines that are being counted into a range. Adding one costs what it holds, not what the range holds already. */
 export class RangeSum {
   readonly #sums: Sums = new Map();
@@ -37,6 +70,14 @@ export class RangeSum {
   #to = -1;
   #users = 0;
   #answers = 0;
+  /** By their text, the newest last. */
+  readonly #facts = new Map<string, { readonly kind: FactKind; tokens?: number }>();
+  readonly #measure: (text: string) => number;
+
+  /** Makes an empty one. `measure` counts what a fact takes. */
+  constructor(measure: (text: string) => number) {
+    this.#measure = measure;
+  }
 
   /** Counts a line into the range. */
   add(line: LedgerLine): void {
@@ -48,10 +89,38 @@ export class RangeSum {
     }
     this.#users += line.kind === "range" ? line.users : line.kind === "user" ? 1 : 0;
     this.#answers += line.kind === "range" ? line.answers : line.kind === "answer" ? 1 : 0;
+    for (const { kind, text } of factsOf(line)) {
+      const known = this.#facts.get(text);
+      this.#facts.delete(text);
+      this.#facts.set(text, known ?? { kind });
+    }
+    for (const [text] of this.#facts) {
+      if (this.#facts.size <= MAX_FACTS) break;
+      this.#facts.delete(text);
+    }
+  }
+
+  /** The newest facts of each kind in turn, within so many tokens; then they stand in the order they came. */
+  facts(tokens: number): { readonly texts: readonly string[]; readonly tokens: number } {
+    const byKind = FACT_KINDS.map((wanted) => [...this.#facts].filter(([, { kind }]) => kind === wanted));
+    const chosen = new Set<string>();
+    let left = tokens;
+    while (left > LEAST_FACT && byKind.some((facts) => facts.length > 0)) {
+      for (const facts of byKind) {
+        const [text, fact] = facts.pop() ?? [];
+        if (text === undefined || fact === undefined) continue;
+        // Counted when it is first wanted, and once: of many, few ever are.
+        fact.tokens ??= this.#measure(JSON.stringify(text)) + 1;
+        if (fact.tokens > left) continue;
+        left -= fact.tokens;
+        chosen.add(text);
+      }
+    }
+    return { texts: [...this.#facts.keys()].filter((text) => chosen.has(text)), tokens: tokens - left };
   }
 
   /** The range with at most `names` names of tools, null where nothing was added. */
-  toRange(names = MAX_NAMES): Range | null {
+  toRange(names = MAX_NAMES, facts: readonly string[] = []): Range | null {
     if (this.#to < 0) return null;
     const timesOf = (by: RangeCalls[string]): number =>
       Object.values(by).reduce((sum, times) => sum + times, 0);
@@ -68,6 +137,7 @@ export class RangeSum {
       calls: Object.fromEntries(sums),
       users: this.#users,
       answers: this.#answers,
+      ...(facts.length > 0 ? { facts } : {}),
     };
   }
 }

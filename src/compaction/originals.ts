@@ -147,9 +147,10 @@ function* placesOf(text: string, words: readonly string[]): Generator<readonly [
   // The next place of each word from where it was last looked for: nothing is looked through twice.
   const next = others.map(() => -1);
   for (let from = text.indexOf(first); from >= 0;) {
-    const newline = text.indexOf("\n", from);
-    const end = newline < 0 ? text.length : newline;
     let to = from + first.length;
+    // What is looked for may hold the end of a line itself: the line is that in which the first word ends.
+    const newline = text.indexOf("\n", to);
+    const end = newline < 0 ? text.length : newline;
     for (const [index, word] of others.entries()) {
       if ((next[index] ?? -1) < to) next[index] = text.indexOf(word, to);
       const at = next[index] ?? -1;
@@ -161,7 +162,8 @@ function* placesOf(text: string, words: readonly string[]): Generator<readonly [
       to = at + word.length;
     }
     if (to >= 0) yield [from, to];
-    from = text.indexOf(first, to >= 0 ? to : end);
+    // A later place of the first word that ends in the same line would miss the same words.
+    from = text.indexOf(first, to >= 0 ? to : end - first.length + 1);
   }
 }
 

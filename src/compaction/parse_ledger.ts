@@ -64,8 +64,13 @@ function parseRange(seq: number, to: number, text: string): LedgerLine | null {
     rest = rest.slice(item.length);
     behind = next;
   }
-  const counts = rest.match(/^(?:(\d+) user messages?)?(?:(?:^|; )(\d+) answers?)?$/);
-  if (counts === null) return null;
+  const counts = rest.match(
+    /^(?:(\d+) user messages?)?(?:(?:^|; )(\d+) answers?)?(?:(?:^|; )named (\[.*\]))?$/s,
+  );
+  const facts = counts?.[3] === undefined ? [] : parseJson(counts[3]);
+  if (counts === null || !Array.isArray(facts) || !facts.every((fact) => typeof fact === "string")) {
+    return null;
+  }
   const range: RangeCalls = Object.fromEntries(calls);
   return {
     kind: "range",
@@ -74,6 +79,7 @@ function parseRange(seq: number, to: number, text: string): LedgerLine | null {
     calls: range,
     users: Number(counts[1] ?? 0),
     answers: Number(counts[2] ?? 0),
+    ...(facts.length > 0 ? { facts } : {}),
   };
 }
 

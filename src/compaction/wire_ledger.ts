@@ -8,7 +8,7 @@ import { strayMark } from "../formats/mend_strays.ts";
 import { isSystem } from "../formats/pieces.ts";
 import type { Reading } from "../formats/read.ts";
 import type { CallStatus } from "../ports.ts";
-import { clip, digestOf, firstSentence, LONG, renderArgs } from "./digest.ts";
+import { digestOf, firstSentence, renderArgs, saidBy } from "./digest.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { ledgerOf, type Numbered } from "./wire_numbers.ts";
 
@@ -46,7 +46,7 @@ export function rawFrom(reading: Reading): number {
 }
 
 /** What a result says. One that is a JSON object with the output as its only field says that. */
-function saidBy(piece: Piece, format: string): string {
+function resultText(piece: Piece, format: string): string {
   if (format !== "gemini" || !piece.text.startsWith("{")) return piece.text;
   let found: unknown;
   try {
@@ -76,7 +76,7 @@ function outcomeOf(
   format: string,
 ): { readonly status: CallStatus; readonly text: string } {
   if (result === undefined) return { status: "aborted", text: "no result" };
-  return { status: result.isError === true ? "error" : "ok", text: saidBy(result, format) };
+  return { status: result.isError === true ? "error" : "ok", text: resultText(result, format) };
 }
 
 /**
@@ -148,7 +148,7 @@ export function linesOf(
       )
         .join("\n").trim();
     const said = textOf("user");
-    if (said !== "") lines.push({ kind: "user", seq, text: clip(said, LONG) });
+    if (said !== "") lines.push({ kind: "user", seq, text: saidBy(said) });
     const answered = textOf("assistant");
     const isAnswer = !found.some((piece) => piece.kind === "tool_use") && answered !== "";
     if (isAnswer) lines.push({ kind: "answer", seq, text: firstSentence(answered) });

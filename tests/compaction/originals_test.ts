@@ -120,6 +120,23 @@ Deno.test("searchOriginals() finds a text wherever it stands, as a plain search 
   }));
 });
 
+Deno.test.each(
+  [
+    ["\nx", "\n*b", 0],
+    ["\n\nab", "\n*b", 1],
+    ["b\nb\nb a", "b\nb*a", 1],
+    ["a\nb c", "a\nb*c", 1],
+    ["a\nb\nc", "a\nb*c", 0],
+    ["\n".repeat(20_000), "\n*b*\n", 0],
+  ] as const,
+)(
+  "searchOriginals() comes to an end where a search holds the end of a line: %j, %j",
+  (text, search, times) => {
+    const { hits } = searchOriginals([user(0, text), user(1, "b")], { search, ref: null, most: 9 });
+    equal(hits.filter(({ ref }) => ref === "e0").length, times);
+  },
+);
+
 Deno.test("searchOriginals() takes no longer than the text is long, whatever is looked for", () => {
   const text = "a".repeat(3_000_000);
   const { hits } = searchOriginals([user(0, text)], { search: "a*b*a*b*c", ref: null, most: 5 });
