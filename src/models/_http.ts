@@ -33,6 +33,8 @@ export interface Connection {
    * `model_unreachable`.
    */
   read(): Promise<Uint8Array | null>;
+  /** Something of the answer has come. What only keeps the connection alive is waited for ten silences long. */
+  progress(): void;
   /** From now on the rest of the body may take so many milliseconds, whatever was said before: `model_stalled`. */
   within(ms: number): void;
   /** The body as text, cut off after `maxBytes`. Throws like `read`. */
@@ -159,7 +161,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
       return held.response;
     });
     const { headers, status } = response;
-    return { status, headers, read, within: watch.within, readText, close };
+    const { progress, within } = watch;
+    return { status, headers, read, progress, within, readText, close };
   } catch (error) {
     close();
     throw error;

@@ -83,7 +83,10 @@ export async function* readStream(
     // Not every server ends its last frame: the blank line in its place costs nothing.
     parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
     const events = answer.drain();
-    if (events.length > 0) yield events;
+    if (events.length > 0) {
+      connection.progress();
+      yield events;
+    }
     if (answer.failure !== undefined) throw answer.failure;
     // Some servers say with each frame that it is the last one: what comes after it counts anew.
     if (answer.complete && !answer.done && (events.length > 0 || !isHurried)) {

@@ -20,6 +20,8 @@ export interface WatchOptions {
 export interface Watch {
   /** Resolves with the work. Throws the signal's reason, `model_stalled`, or what became of the work's own failure. */
   wait<T>(work: () => Promise<T>): Promise<T>;
+  /** Something of the answer has come: what is sent to keep the connection alive may go on for as long again. */
+  progress(): void;
   /** From now on everything together may take so many milliseconds, whatever was said before. */
   within(ms: number): void;
   /** Lets go of the signal and of every timer. */
@@ -32,6 +34,12 @@ const CLOSED = new DOMException("Nothing is waited for any more", "AbortError");
 /** Milliseconds for the end of a stream after its end mark: about what it takes to open a new connection. */
 export const END_MS = 50;
 
+/**
+ * How many silences in a row may be filled with what is no part of an answer. Gateways and slow models send comments
+ * while there is nothing to tell, for minutes; one that does nothing else would hold a turn for ever.
+ */
+const MAX_FILLED = 10;
+
 /** The longest delay that a timer takes, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -41,6 +49,8 @@ export function watched(options: WatchOptions): Watch {
   const quiet = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   let waitingSince: number | null = null;
+  /** Milliseconds waited since the last progress, without the wait under way: a slow consumer is not the provider. */
+  let waited = 0;
   let watching = false;
   let limits = 0;
 
@@ -57,8 +67,12 @@ export function watched(options: WatchOptions): Watch {
     watching = true;
     try {
       while (waitingSince !== null) {
-        const left = waitingSince + stallMs - clock.now();
-        if (left <= 0) return fail(`found ${stallMs} ms of silence, wanted bytes at least that often`);
+        const silent = clock.now() - waitingSince;
+        const left = Math.min(stallMs - silent, MAX_FILLED * stallMs - waited - silent);
+        if (silent >= stallMs) {
+          return fail(`found ${stallMs} ms of silence, wanted bytes at least that often`);
+        }
+        if (left <= 0) return fail(`found ${waited + silent} ms without a part of the answer, wanted one`);
         await clock.sleep(Math.min(left, MAX_TIMER_MS), quiet.signal);
       }
     } catch (error) {
@@ -91,6 +105,7 @@ export function watched(options: WatchOptions): Watch {
     } catch (cause) {
       failed = { cause };
     } finally {
+      waited += clock.now() - waitingSince;
       waitingSince = null;
     }
     // In this order: a cancelled reader looks like the end of the body, and an aborted fetch like a failure.
@@ -100,11 +115,15 @@ export function watched(options: WatchOptions): Watch {
     return value as T;
   }
 
+  function progress(): void {
+    waited = 0;
+  }
+
   function close(): void {
     signal.removeEventListener("abort", stop);
     quiet.abort(CLOSED);
   }
 
   signal.addEventListener("abort", stop, { once: true });
-  return { wait, within, close };
+  return { wait, progress, within, close };
 }

@@ -124,7 +124,9 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
         const { done, value } = await watch.wait(() => reader.read());
         if (done) throw streamCut(context);
         answer.part(value);
-        yield* answer.drain();
+        const events = answer.drain();
+        if (events.length > 0) watch.progress();
+        yield* events;
         if (answer.failure !== undefined) throw answer.failure;
       }
       await readOut(reader, watch);

@@ -24,7 +24,7 @@ export interface HostedModelOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Used in place of the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds of silence after which an answer counts as stalled; default 60,000. */
+  /** Milliseconds of silence after which an answer counts as stalled, or ten times that with nothing of it; default 60,000. */
   readonly stallMs?: number;
   /** Time for stalls and retries; default the real one. */
   readonly clock?: Clock;
