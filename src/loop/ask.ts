@@ -87,7 +87,7 @@ function* wholeParts({ message: { content } }: Answer, step: number): Iterable<T
 }
 
 /** The answer as JSON has it: what is shown now is what a restart will show, and nobody else can change it. */
-function answerOf({ type, reason, message, usage }: Answer): Answer {
+function answerOf({ type, reason, message, usage, model }: Answer): Answer {
   const own = copyOf(message);
   if (!isAssistant(own)) {
     throw new SelvageError(
@@ -96,7 +96,13 @@ function answerOf({ type, reason, message, usage }: Answer): Answer {
       { fields: { retryable: true } },
     );
   }
-  return { type, reason, message: withObjects(own), ...(isUsage(usage) ? { usage: { ...usage } } : {}) };
+  return {
+    type,
+    reason,
+    message: withObjects(own),
+    ...(isUsage(usage) ? { usage: { ...usage } } : {}),
+    ...(typeof model === "string" && model !== "" ? { model } : {}),
+  };
 }
 
 /** The message with arguments that are objects, as providers take them back; what else a model makes stays as text. */

@@ -415,7 +415,7 @@ export class Turn {
         );
       }
       yield { type: "step.started", step };
-      const { message, reason, usage } = yield* this.#asking.ask(step, {
+      const { message, reason, usage, model: answeredBy } = yield* this.#asking.ask(step, {
         signal: this.#signals.halt,
         compactor: this.#compactor,
       });
@@ -427,7 +427,7 @@ export class Turn {
         step,
         message,
         reason,
-        model: model.id,
+        model: answeredBy ?? model.id,
         prefix: this.#asking.prefix,
         ...(usage === undefined ? {} : { usage }),
       };

@@ -11,7 +11,8 @@ import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
  * as nothing of an answer has come; a request that is too long for a model is not a failure of it, and is told.
  *
  * @param models The models, the preferred one first; at least one.
- * @returns A model with the smallest window and output limit of all, so that a request fits whichever answers.
+ * @returns A model with the smallest window and output limit of all, so that a request fits whichever answers. It goes
+ *   by the name of the first; each answer in the log says which one it came from.
  * @throws TypeError when there is none.
  *
  * @example
@@ -51,12 +52,17 @@ async function* streamOfFirst(
       continue;
     }
     try {
-      for (; next.done !== true; next = await events.next()) yield next.value;
+      for (; next.done !== true; next = await events.next()) yield byName(next.value, model.id);
     } finally {
       await events.return?.();
     }
     return;
   }
+}
+
+/** The end of an answer says who has answered: the innermost of models within models. */
+function byName(event: ModelEvent, model: string): ModelEvent {
+  return event.type === "finish" ? { model, ...event } : event;
 }
 
 /** Whether an error speaks of the model and not of the request. */

@@ -58,6 +58,8 @@ export type ModelEvent =
     /** The whole message. Arguments that are not a JSON object are kept as `{ unparsed_arguments: text }`. */
     readonly message: AssistantMessage;
     readonly usage?: Usage;
+    /** Id of the model that has answered, where that is another one than was asked. */
+    readonly model?: string;
   };
 
 /** Which rules a provider lays on a transcript. */

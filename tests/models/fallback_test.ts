@@ -1,7 +1,9 @@
 import { deepEqual, equal, rejects, throws } from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
+import { runTurn } from "../../src/loop/turn.ts";
 import { fallback } from "../../src/models/fallback.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../src/ports.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 
 const REQUEST: ModelRequest = {
   system: "",
@@ -51,7 +53,7 @@ for (
       model("b", [text("B"), end]),
       model("c", []),
     ];
-    deepEqual(await run([a.made, b.made, c.made]), [text("B"), end]);
+    deepEqual(await run([a.made, b.made, c.made]), [text("B"), { model: "b", ...end }]);
     deepEqual([a.seen, b.seen, c.seen], [{ asked: 1, left: 1 }, { asked: 1, left: 1 }, {
       asked: 0,
       left: 0,
@@ -100,4 +102,15 @@ Deno.test("fallback() has the smallest limits of all, and refuses an empty list"
   const both = fallback([model("large", []).made, model("small", []).made]);
   deepEqual([both.id, both.window, both.maxOutput], ["large", 8_000, 1_000]);
   throws(() => fallback([]), TypeError);
+});
+
+Deno.test("fallback() has the log say which model has answered, of models within models too", async () => {
+  const store = memoryStore();
+  const down = model("a", [], new SelvageError("model_unavailable", "no"));
+  const inner = fallback([down.made, model("b", [end]).made]);
+  const agent = { model: fallback([model("first", [], new SelvageError("model_auth", "no")).made, inner]) };
+  const events = await Array.fromAsync(runTurn({ agent, session: "s", input: "Hi" }, { store }));
+  equal(events[0]?.type === "turn.started" && events[0].model, "first");
+  const { entries = [] } = await store.read({ tenant: "local", session: "s" }) ?? {};
+  deepEqual(entries.map((entry) => entry.kind === "assistant" ? entry.model : entry.kind), ["user", "b"]);
 });
