@@ -75,6 +75,12 @@ function keepFor(unusedMs: number): void {
   Deno.unrefTimer(setInterval(work, RETENTION_EVERY_MS));
 }
 
+/** What answers, in words: the agents of a module of options have models of their own. */
+function agentsOf({ SELVAGE_CONFIG: path, SELVAGE_MODEL, SELVAGE_POLICY }: Config): string {
+  if (path === undefined) return `model ${SELVAGE_MODEL}, policy ${SELVAGE_POLICY}`;
+  return Object.entries(options.agents).map(([name, { model }]) => `agent ${name} on ${model.id}`).join(", ");
+}
+
 let isListening = false;
 
 // A rejection that nobody handles would end the process and every stream in it.
@@ -158,7 +164,7 @@ export default {
     }
     isListening = true;
     say(
-      `Listening on http://${hostname}:${port}/ (model ${config.SELVAGE_MODEL}, policy ${config.SELVAGE_POLICY})`,
+      `Listening on http://${hostname}:${port}/ (${agentsOf(config)})`,
     );
   },
 };
