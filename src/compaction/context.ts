@@ -104,6 +104,10 @@ function isResult({ item }: Shown): boolean {
   return item.kind === "entry" && item.entry.kind === "result";
 }
 
+function isUser({ item }: Shown): boolean {
+  return item.kind === "entry" && item.entry.kind === "user";
+}
+
 /** One message of one item, or of all results of a round; `isBare` leaves signed reasoning out. */
 function render(items: readonly Item[], isBare: boolean): Message {
   const results: ShownResult[] = [];
@@ -159,6 +163,8 @@ export class Context implements MeterItems {
   #lastPrefix: { readonly key: string; readonly log: PrefixedLog } | null = null;
   /** Items before the raw tail: the summary and the pinned messages. */
   #head = 0;
+  /** The item that the turn in progress began with, -1 where there is none. */
+  #turn = -1;
   #transcript: Transcript | null = null;
   #measure: TextMeasure | null = null;
 
@@ -187,6 +193,7 @@ export class Context implements MeterItems {
   ): Promise<Context> {
     const context = new Context(entries, { ...options, view: options.view ?? EMPTY_VIEW });
     [context.#items, context.#head] = await context.#project(context.#view);
+    context.#turn = context.#items.findLastIndex(isUser);
     return context;
   }
 
@@ -225,6 +232,7 @@ export class Context implements MeterItems {
     const records = this.#transcript === null ? [] : await this.#records(shown);
     this.#entries.push(entry);
     this.#items.push(shown);
+    if (entry.kind === "user") this.#turn = this.#items.length - 1;
     if (this.#transcript !== null) {
       const message = this.#transcript.messages;
       this.#transcript.append(records.map((record) => ({ ...record, message })));
@@ -278,6 +286,7 @@ export class Context implements MeterItems {
   /** Puts a view in force. */
   async apply(view: StoredView): Promise<void> {
     [this.#items, this.#head] = await this.#project(view);
+    this.#turn = this.#items.findLastIndex(isUser);
     this.#view = view;
     this.#transcript = null;
     this.#known = new Map(
@@ -347,10 +356,9 @@ export class Context implements MeterItems {
   }
 
   #prefixed(prefix: string): PrefixedLog {
-    const turn = this.#items.findLastIndex(({ item }) => item.kind === "entry" && item.entry.kind === "user");
     const name = viewPrefix(prefix, this.#view.version);
     // Within a turn nothing is added to the completed ones.
-    const key = `${name} ${turn}`;
+    const key = `${name} ${this.#turn}`;
     if (this.#lastPrefix?.key !== key) {
       const entries = this.#items.flatMap(({ item }) => item.kind === "entry" ? [item.entry] : []);
       this.#lastPrefix = { key, log: prefixLog(entries, name) };

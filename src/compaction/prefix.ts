@@ -8,6 +8,12 @@
 import type { AssistantEntry, Entry, Model, ToolSchema } from "../ports.ts";
 import { shortHash } from "./digest.ts";
 
+/** The last name by tools, which are the same list from turn to turn. */
+const names = new WeakMap<
+  readonly ToolSchema[],
+  { readonly system: string; readonly of: string; readonly name: string }
+>();
+
 /**
  * Names what comes before the messages of a request: another name means another prefix.
  *
@@ -21,11 +27,16 @@ export function prefixName(
     readonly model: Pick<Model, "id" | "dialect">;
   },
 ): string {
+  const of = `${dialect} ${id}`;
+  const known = names.get(tools);
+  if (known?.of === of && known.system === system) return known.name;
   const schemas = tools.map(({ name, description, inputSchema }) => [name, description, inputSchema]);
-  const text = JSON.stringify([system, schemas, `${dialect} ${id}`]);
+  const text = JSON.stringify([system, schemas, of]);
   // Two of 32 bits, the second over the text and the first: a clash would keep reasoning that is refused.
   const hash = shortHash(text);
-  return hash + shortHash(hash + text);
+  const name = hash + shortHash(hash + text);
+  names.set(tools, { system, of, name });
+  return name;
 }
 
 /** The name of a prefix within a view: what comes before the messages, then which view they are shown by. */

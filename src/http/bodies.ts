@@ -15,6 +15,9 @@ const TOTAL_MS = 120_000;
 /** Bytes that are set aside for a body whose length nobody has told, again and again as it grows. */
 const STEP = 65_536;
 
+/** One for all: an abort without a reason makes an exception with its stack, for each body. */
+const READ = new DOMException("The body was read", "AbortError");
+
 /** The bodies of an app. */
 export class Bodies {
   readonly #clock: Clock;
@@ -111,7 +114,7 @@ export class Bodies {
       void reader.cancel().catch(() => {});
       throw error;
     } finally {
-      done.abort();
+      done.abort(READ);
     }
     const bytes = new Uint8Array(size);
     let at = 0;

@@ -12,6 +12,9 @@ import type { AppEnv } from "./env.ts";
 /** What is wrong with a body, named this many times at the most. */
 const MAX_ISSUES = 20;
 
+/** Bodies that were read, by request: a request of their own would cost as much as asking a model does. */
+const held = new WeakMap<Request, Uint8Array<ArrayBuffer>>();
+
 /**
  * Reads the body before the route does, of at most `maxSize` bytes. Refuses larger ones with `body_too_large`, encoded
  * ones with `unsupported_encoding`, those that come too slowly with `body_stalled`, and all where there is no room for
@@ -32,12 +35,7 @@ export function limitBody(maxSize: number): MiddlewareHandler<AppEnv> {
     await c.get("bodies").use(request, {
       maxSize,
       work: async (bytes) => {
-        c.req.raw = new Request(request.url, {
-          method: request.method,
-          headers: request.headers,
-          signal: request.signal,
-          body: bytes,
-        });
+        held.set(request, bytes);
         await next();
       },
     });
@@ -51,7 +49,7 @@ export function limitBody(maxSize: number): MiddlewareHandler<AppEnv> {
  * @throws SelvageError `bad_json` where the bytes are no UTF-8.
  */
 export async function readText(request: Request): Promise<string> {
-  const bytes = await request.arrayBuffer();
+  const bytes = held.get(request) ?? await request.arrayBuffer();
   try {
     // Replacing what is broken would change messages that come back.
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

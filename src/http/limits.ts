@@ -45,6 +45,7 @@ export function limitsOf(limits: LimitsOf | undefined, principal: Principal): Li
 
 /** An agent that keeps to limits. */
 export function withLimits(agent: Agent, { steps, tokens, seconds }: Limits): Agent {
+  if (steps === undefined && tokens === undefined && seconds === undefined) return agent;
   const { maxSteps = 50, maxTokens = Infinity, maxMs = Infinity } = agent;
   return {
     ...agent,

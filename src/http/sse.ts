@@ -27,6 +27,9 @@ const WRITE_CHARS = 16_384;
  */
 const TURNS = 64;
 
+/** Awaited again and again; anything else would be wrapped each time. */
+const NOW = Promise.resolve();
+
 /** Why the timer ended. One for all: an abort without a reason makes an exception with its stack, for each stream. */
 const ENDED = new DOMException("The stream is over", "AbortError");
 
@@ -129,6 +132,6 @@ export function sseStream<Event>(
 async function soon<T>(promise: Promise<T>): Promise<T | null> {
   let value: T | null = null;
   promise.then((result) => value = result, () => undefined);
-  for (let turn = 0; value === null && turn < TURNS; turn++) await null;
+  for (let turn = 0; value === null && turn < TURNS; turn++) await NOW;
   return value;
 }

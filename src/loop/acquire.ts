@@ -47,7 +47,7 @@ export async function takeLease(
   // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
   return await whileRunning(take, {
     clock,
-    signal: anyOf(request.signal, request.suspend),
+    signals: [request.signal, request.suspend],
     isBusy: (running) => running !== turn,
     isPatient: isQueued,
   });
@@ -56,9 +56,10 @@ export async function takeLease(
 /** Tries again while a lease is alive, as that of a crashed process is for a while. */
 export async function whileRunning<T>(
   take: () => Promise<T>,
-  { clock, signal, isBusy = () => true, isPatient = false }: {
+  { clock, signals, isBusy = () => true, isPatient = false }: {
     readonly clock: Clock;
-    readonly signal: AbortSignal | undefined;
+    /** Each of them ends the wait. */
+    readonly signals: readonly (AbortSignal | undefined)[];
     /** Whether it is worth while to wait for the turn that runs. */
     readonly isBusy?: (turn: unknown) => boolean;
     /** Whether to wait for as long as it takes. */
@@ -72,7 +73,7 @@ export async function whileRunning<T>(
     } catch (error) {
       const isRunning = error instanceof SelvageError && error.code === "turn_running";
       if (!isRunning || !isBusy(error.fields["turn"]) || clock.now() >= until) throw error;
-      await clock.sleep(LEASE_POLL_MS, signal);
+      await clock.sleep(LEASE_POLL_MS, anyOf(...signals));
     }
   }
 }

@@ -19,25 +19,35 @@ function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
 /**
  * Runs something until it is done, its time is up, or the signal aborts; whatever it does after that is its own affair.
  *
- * @param work Gets a signal that aborts when nobody waits for it any more.
+ * @param work Gets a signal that aborts when nobody waits for it any more; most work never asks for it.
  * @param options `timeoutMs`: milliseconds.
  * @throws What the work throws in time.
  */
 export async function bounded<T>(
-  work: (signal: AbortSignal) => T | Promise<T>,
+  work: (signal: () => AbortSignal) => T | Promise<T>,
   { signal, clock, timeoutMs }: {
     readonly signal: AbortSignal;
     readonly clock: Clock;
     readonly timeoutMs: number;
   },
 ): Promise<Bounded<T>> {
-  const stop = new AbortController();
-  const onAbort = (): void => stop.abort(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  let made: AbortController | undefined;
+  let isOver = false;
+  const onAbort = (): void => made?.abort(signal.reason);
+  // Made for those who ask: work that is done at once has no use for it, and it costs more than a small tool.
+  const stopper = (): AbortController => {
+    if (made !== undefined) return made;
+    made = new AbortController();
+    if (isOver) made.abort(DONE);
+    else if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    return made;
+  };
   try {
-    const made = work(stop.signal);
+    const value = work(() => stopper().signal);
     // What is there at once needs nobody to watch the time.
-    if (!isThenable(made)) return { kind: "done", value: made };
+    if (!isThenable(value)) return { kind: "done", value };
+    const stop = stopper();
     const aborted = new Promise<Bounded<T>>((resolve) => {
       stop.signal.addEventListener("abort", () => resolve({ kind: "aborted" }), { once: true });
     });
@@ -45,7 +55,7 @@ export async function bounded<T>(
       (): Bounded<T> => ({ kind: "late" }),
       (): Bounded<T> => ({ kind: "aborted" }),
     );
-    const done = (async (): Promise<Bounded<T>> => ({ kind: "done", value: await made }))();
+    const done = (async (): Promise<Bounded<T>> => ({ kind: "done", value: await value }))();
     // The race has taken the rejection of what comes too late, too.
     const first = await Promise.race([done, late, aborted]);
     if (first.kind === "late") {
@@ -53,7 +63,8 @@ export async function bounded<T>(
     }
     return first;
   } finally {
+    isOver = true;
     signal.removeEventListener("abort", onAbort);
-    stop.abort(DONE);
+    made?.abort(DONE);
   }
 }

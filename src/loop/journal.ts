@@ -21,6 +21,9 @@ const EVENTS_WAIT_MS = 250;
 /** Characters of events that are stored without waiting. */
 const EVENTS_SIZE = 16_384;
 
+/** One for all: an exception with its stack costs as much as a commit. */
+const CLOSED = new DOMException("The journal is closed", "AbortError");
+
 /** The claim that asks for the end of a turn, whichever process runs it. */
 export function cancelName(turn: string): string {
   return `cancel/${turn}`;
@@ -121,7 +124,7 @@ export class Journal {
 
   /** Ends the heartbeat. */
   close(): void {
-    this.#stop.abort(new DOMException("The journal is closed", "AbortError"));
+    this.#stop.abort(CLOSED);
   }
 
   /** Stores events that nothing else has taken along. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Budget, computeBudget } from "../compaction/budget.ts";
-import type { ToolSchema } from "../ports.ts";
+import type { Tool, ToolSchema } from "../ports.ts";
 import { loadCounter, utf8Length } from "../tokens/counter.ts";
 import { boundTokens, type TextMeasure, withMedia } from "../tokens/measure.ts";
 import { ContextMeter, type MeterState } from "../tokens/meter.ts";
@@ -35,18 +35,40 @@ export function measuresOf(agent: ReadyAgent): Measures {
   };
 }
 
-/** The agent's tools as a model is told about them. */
-export function schemasOf(agent: ReadyAgent): readonly ToolSchema[] {
-  return toolsOf(agent).map(({ name, description, inputSchema }) => ({
-    name,
-    description,
-    inputSchema,
-  }));
+/** What an agent's requests have in common. */
+interface Fixed {
+  readonly system: string;
+  readonly tools: readonly Tool[];
+  readonly schemas: readonly ToolSchema[];
+  readonly tokens: number;
 }
 
-/** Tokens of system text and schemas before any bill: JSON and prose have more than three bytes a token. */
+/** By agent: worked out for each step, it would cost as much as the step itself. */
+const known = new WeakMap<ReadyAgent, Fixed>();
+
+function fixedOf(agent: ReadyAgent): Fixed {
+  const { system = "" } = agent;
+  const tools = toolsOf(agent);
+  const found = known.get(agent);
+  const isSame = found?.system === system && found.tools.length === tools.length &&
+    tools.every((tool, at) => tool === found.tools[at]);
+  if (isSame) return found;
+  const schemas = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  // Before any bill: JSON and prose have more than three bytes a token.
+  const tokens = Math.ceil(utf8Length(system + JSON.stringify(schemas)) / 3);
+  const fixed = { system, tools: [...tools], schemas, tokens };
+  known.set(agent, fixed);
+  return fixed;
+}
+
+/** The agent's tools as a model is told about them: the same list each time. */
+export function schemasOf(agent: ReadyAgent): readonly ToolSchema[] {
+  return fixedOf(agent).schemas;
+}
+
+/** Tokens of system text and schemas before any bill. */
 export function fixedTokens(agent: ReadyAgent): number {
-  return Math.ceil(utf8Length((agent.system ?? "") + JSON.stringify(schemasOf(agent))) / 3);
+  return fixedOf(agent).tokens;
 }
 
 /** A meter as a session's head keeps it: what was billed, and what for. */

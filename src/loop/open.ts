@@ -113,7 +113,7 @@ export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Pr
   const agent = await readyAgent(request.agent, { key, signal, clock });
   // An answer to another call may be being taken in: this one comes next.
   const take = () => takeOver(store, { key, turn, takeover: "paused" });
-  const left = await whileRunning(take, { clock, signal });
+  const left = await whileRunning(take, { clock, signals: [signal] });
   const { lease, entries } = left.leased;
   try {
     const refs = new Set(

@@ -44,8 +44,15 @@ export async function readyAgent(
 }
 
 /** An agent as far as it is known before anybody calls: without tools that are found out for each turn. */
-export function knownAgent({ tools, ...rest }: Agent): ReadyAgent {
-  return tools === undefined || typeof tools === "function" ? rest : { ...rest, tools };
+export function knownAgent(agent: Agent): ReadyAgent {
+  if (hasTools(agent)) return agent;
+  const { tools: _, ...rest } = agent;
+  return rest;
+}
+
+/** Whether the tools are the same for all: the agent then is the same object from turn to turn. */
+function hasTools(agent: Agent): agent is ReadyAgent {
+  return typeof agent.tools !== "function";
 }
 
 /** Throws a TypeError where two tools have one name; `action` says what cannot be done then. */

@@ -9,6 +9,9 @@ import type { TurnPlace } from "./agent.ts";
 /** Milliseconds for which a turn that is put down waits for tools in hand. */
 const HANDS_MS = 3_000;
 
+/** One for all: an exception with its stack costs as much as a commit. */
+const CLOSED = new DOMException("The turn is closed", "AbortError");
+
 /** The signals of one turn. */
 export class TurnSignals {
   readonly #stop = new AbortController();
@@ -90,7 +93,7 @@ export class TurnSignals {
 
   /** Listens no longer. */
   close(): void {
-    this.#closed.abort(new DOMException("The turn is closed", "AbortError"));
+    this.#closed.abort(CLOSED);
     this.#forget();
   }
 }

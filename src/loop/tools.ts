@@ -190,6 +190,16 @@ export function copyOf(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
+/** What a tool is told of its call; most of them never ask for the signal. */
+export function withSignal(context: Omit<ToolContext, "signal">, signal: () => AbortSignal): ToolContext {
+  return {
+    ...context,
+    get signal() {
+      return signal();
+    },
+  };
+}
+
 /**
  * Runs one call. Whatever happens, the answer is exactly one result: unknown tools, invalid input, throws,
  * time-outs and output that is not JSON become errors, an abort becomes `aborted`.
@@ -223,10 +233,10 @@ export async function runCall(
     const input = tool.parse(copyOf(call.input));
     if (!input.ok) return end(failure(`Cannot call ${tool.name}: its input is invalid: ${input.message}`));
     const place = call.ref === undefined ? {} : { call: call.ref };
-    const work = (signal: AbortSignal): unknown => {
-      const made = tool.execute?.(input.value, { ...options.context, ...place, signal });
+    const work = (signal: () => AbortSignal): unknown => {
+      const made = tool.execute?.(input.value, withSignal({ ...options.context, ...place }, signal));
       return isGenerator(made)
-        ? lastOf(made, { signal, onProgress: options.onProgress ?? (() => {}) })
+        ? lastOf(made, { signal: signal(), onProgress: options.onProgress ?? (() => {}) })
         : made;
     };
     const done = await bounded(work, { signal, clock, timeoutMs });

@@ -7,7 +7,7 @@ import type { Clock, FinishReason, PausedCall, Tool, ToolContext } from "../port
 import type { ReadyAgent } from "./agent.ts";
 import type { Call } from "./calls.ts";
 import { bounded } from "./bounded.ts";
-import { copyOf, describe, isUnparsed } from "./tools.ts";
+import { copyOf, describe, isUnparsed, withSignal } from "./tools.ts";
 
 /** What {@link sortCalls} needs beside the calls. */
 export interface SortOptions {
@@ -68,8 +68,8 @@ async function judge(
     const input = tool.parse(copyOf(call.input));
     if (!input.ok) return { kind: "run" };
     if (tool.execute === undefined) return { kind: "wait", reason: "tool" };
-    const ask = (signal: AbortSignal) =>
-      tool.needsApproval?.(input.value, { ...context, call: call.ref, signal });
+    const ask = (signal: () => AbortSignal) =>
+      tool.needsApproval?.(input.value, withSignal({ ...context, call: call.ref }, signal));
     const timeoutMs = tool.timeoutMs ?? agent.toolTimeoutMs ?? 60_000;
     const asked = await bounded(ask, { signal, clock, timeoutMs });
     switch (asked.kind) {

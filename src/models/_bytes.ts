@@ -78,10 +78,9 @@ export class GrowingList<Item> {
     return (this.#ends.at(-1) ?? 0) === 0;
   }
 
-  /** A copy of the list between two texts. */
-  between(before: string, after: string): Uint8Array<ArrayBuffer> {
-    const list = this.#bytes.subarray(0, this.#ends.at(-1) ?? 0);
-    return concat([encoder.encode(before), list, encoder.encode(after)]);
+  /** A copy of the list between other bytes. */
+  between(before: Uint8Array, after: Uint8Array): Uint8Array<ArrayBuffer> {
+    return concat([before, this.#bytes.subarray(0, this.#ends.at(-1) ?? 0), after]);
   }
 
   #push(item: Uint8Array): void {

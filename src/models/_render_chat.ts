@@ -13,7 +13,7 @@ import type {
   ToolResultPart,
 } from "../core/message.ts";
 import type { ModelRequest } from "../ports.ts";
-import { encodeItems, GrowingList } from "./_bytes.ts";
+import { encodeItems, encodeText, GrowingList } from "./_bytes.ts";
 import { describeFile, fileUrl, isRemote } from "./_files.ts";
 import { chatSettings } from "./_settings.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
@@ -25,11 +25,24 @@ export interface ChatBodyOptions {
   readonly limitName: "max_tokens" | "max_completion_tokens";
 }
 
+/** The end of a body. */
+const END = encodeText("]}");
+
+/** What stands before the messages of a body, and what it was made from. */
+interface Head extends Pick<ModelRequest, "tools" | "system" | "maxOutput"> {
+  readonly settings: ModelRequest["settings"] | undefined;
+  /** Where no message follows, or nothing stands in front of it. */
+  readonly alone: Uint8Array;
+  /** With a comma behind the system message. */
+  readonly followed: Uint8Array;
+}
+
 /** Makes the bodies of one model's requests. */
 export class ChatEncoder {
   readonly #options: ChatBodyOptions;
   // By the first message of a conversation. Messages are values: one that was sent is never edited.
   readonly #lists = new WeakMap<Message, GrowingList<Message>>();
+  #last: Head | undefined;
 
   /** @param options What is the same in all requests. */
   constructor(options: ChatBodyOptions) {
@@ -37,7 +50,23 @@ export class ChatEncoder {
   }
 
   /** The bytes of a streaming request. */
-  encode({ maxOutput, messages, settings, system, tools }: ModelRequest): Uint8Array<ArrayBuffer> {
+  encode(request: ModelRequest): Uint8Array<ArrayBuffer> {
+    const { messages, system } = request;
+    const list = this.#list(messages[0]);
+    list.show(messages);
+    const head = this.#head(request);
+    return list.between(system === "" || list.isEmpty ? head.alone : head.followed, END);
+  }
+
+  /** What stands before the messages, in bytes; the same from step to step. */
+  #head(request: ModelRequest): Head {
+    const known = this.#last;
+    const isSame = known?.tools === request.tools && known.system === request.system &&
+      known.maxOutput === request.maxOutput && known.settings === request.settings;
+    return isSame ? known : this.#last = this.#makeHead(request);
+  }
+
+  #makeHead({ maxOutput, settings, system, tools }: ModelRequest): Head {
     const { limitName, model } = this.#options;
     const head = JSON.stringify({
       model,
@@ -47,11 +76,9 @@ export class ChatEncoder {
       ...(tools.length === 0 ? {} : { tools: tools.map(renderTool) }),
       ...(settings === undefined ? {} : chatSettings(settings, tools.length > 0)),
     });
-    const list = this.#list(messages[0]);
-    list.show(messages);
     const first = system === "" ? "" : JSON.stringify({ role: "system", content: system });
-    const comma = first === "" || list.isEmpty ? "" : ",";
-    return list.between(`${head.slice(0, -1)},"messages":[${first}${comma}`, "]}");
+    const text = `${head.slice(0, -1)},"messages":[${first}`;
+    return { tools, system, maxOutput, settings, alone: encodeText(text), followed: encodeText(`${text},`) };
   }
 
   #list(first: Message | undefined): GrowingList<Message> {

@@ -147,7 +147,11 @@ export class McpConnection {
       return (await client.listTools(undefined, { signal, cacheMode: "refresh" })).tools;
     };
     try {
-      const asked = await bounded(ask, { signal: this.#stop.signal, clock, timeoutMs: CONNECT_MS });
+      const asked = await bounded((signal) => ask(signal()), {
+        signal: this.#stop.signal,
+        clock,
+        timeoutMs: CONNECT_MS,
+      });
       if (asked.kind !== "done") throw new Error(`no answer in ${CONNECT_MS} ms`);
       // In an order of our own: a server that tells the same in another order has not changed.
       this.#tools = asked.value.toSorted((a, b) => a.name < b.name ? -1 : 1);
@@ -191,7 +195,11 @@ export class McpConnection {
     const connect = (signal: AbortSignal): Promise<void> =>
       client.connect(transport, { signal, timeout: NO_TIMEOUT_MS });
     try {
-      const done = await bounded(connect, { signal: this.#stop.signal, clock, timeoutMs: CONNECT_MS });
+      const done = await bounded((signal) => connect(signal()), {
+        signal: this.#stop.signal,
+        clock,
+        timeoutMs: CONNECT_MS,
+      });
       if (done.kind !== "done") throw new Error(`no answer in ${CONNECT_MS} ms`);
     } catch (error) {
       await client.close().catch(() => {});

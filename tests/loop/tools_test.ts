@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { ABORTED, type CallOutcome, defineTool, runCall } from "../../src/loop/tools.ts";
-import type { Tool } from "../../src/ports.ts";
+import type { Tool, ToolContext } from "../../src/ports.ts";
 import { ManualClock } from "../support/clock.ts";
 import { tool } from "../support/turns.ts";
 
@@ -301,4 +301,14 @@ Deno.test("runCall() leaves no rejection behind where a tool fails after its ans
   });
   await clock.advance(200);
   assert.equal((await outcome).status, "error");
+});
+
+Deno.test("runCall() gives a tool that is done at once, and asks for its signal afterwards, one that has aborted", async () => {
+  let told: ToolContext | undefined;
+  const act = tool("act", (_, context) => {
+    told = context;
+    return "done";
+  });
+  assert.equal((await call(act)).status, "ok");
+  assert.equal(told?.signal.aborted, true);
 });
