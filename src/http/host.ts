@@ -31,6 +31,9 @@ import { before, untilLost } from "./streams.ts";
 
 /** Milliseconds for which a cancel that was asked for is known. */
 const CANCEL_KNOWN_MS = 3_600_000;
+/** Milliseconds for which a turn is looked for that a twin of its request may have started, and between two looks. */
+const TWIN_MS = 500;
+const TWIN_LOOK_MS = 50;
 /** Characters of a turn's id. */
 const MAX_ID = 256;
 /** More than any event's number. */
@@ -94,6 +97,8 @@ export class TurnHost {
   readonly #drain: Drain;
   readonly #newId: (kind: "turn" | "session") => string;
   readonly #registry = new TurnRegistry();
+  /** Turns with an idempotency key that are about to begin here. */
+  readonly #starting = new Map<string, Promise<StartedTurn>>();
   readonly #limits: LimitsOf | undefined;
   #quotas: Quotas;
   readonly #notes: Notes;
@@ -149,15 +154,40 @@ export class TurnHost {
       if (turn !== ours.turn && await this.#isStillborn({ turn, key })) continue;
       const found = await this.follow(owner, turn, 0);
       if (found !== null) return { ...found, turn, session, isReplay: true };
+      // The same request, sent twice at a time: one of the two starts the turn, and alone is counted.
+      const twin = this.#starting.get(turn);
+      await twin?.catch(() => {});
+      const started = twin === undefined ? null : await this.follow(owner, turn, 0);
+      if (started !== null) return { ...started, turn, session, isReplay: true };
+      const begun = this.#begin(agent, { ...request, turn, session });
+      this.#starting.set(turn, begun);
       try {
-        return await this.#begin(agent, { ...request, turn, session });
+        return await begun;
       } catch (error) {
-        const isSame = error instanceof SelvageError && /^turn_(running|exists)$/.test(error.code) &&
-          error.fields["turn"] === turn;
-        const started = isSame ? await this.follow(owner, turn, 0) : null;
-        if (started === null) throw error;
-        return { ...started, turn, session, isReplay: true };
+        const same = await this.#same(error, { owner, turn, isFirst: turn === ours.turn });
+        if (same === null) throw error;
+        return { ...same, turn, session, isReplay: true };
+      } finally {
+        if (this.#starting.get(turn) === begun) this.#starting.delete(turn);
       }
+    }
+  }
+
+  /** The turn that a twin of a request has started, where that is what kept this one from starting it. */
+  async #same(
+    error: unknown,
+    { owner, turn, isFirst }: { readonly owner: Owner; readonly turn: string; readonly isFirst: boolean },
+  ): Promise<Following | null> {
+    if (!(error instanceof SelvageError)) return null;
+    if (/^turn_(running|exists)$/.test(error.code) && error.fields["turn"] === turn) {
+      return await this.follow(owner, turn, 0);
+    }
+    if (!/^(rate_limited|too_many_turns)$/.test(error.code)) return null;
+    // A twin in another process may have been counted, and be about to begin.
+    for (let waited = 0;; waited += TWIN_LOOK_MS) {
+      const found = await this.follow(owner, turn, 0);
+      if (found !== null || isFirst || waited >= TWIN_MS) return found;
+      await this.#clock.sleep(TWIN_LOOK_MS);
     }
   }
 

@@ -96,6 +96,37 @@ Deno.test("a repeated request with an idempotency key is not charged again", asy
   deepEqual(await statuses([turn(app)]), [429]);
 });
 
+for (
+  const limits of [{ turnsPerMinute: 1 }, { concurrentTurns: 1 }, { turnsPerMinute: 1, concurrentTurns: 1 }]
+) {
+  Deno.test(`a request sent several times at once is one turn where only one is left: ${JSON.stringify(limits)}`, async () => {
+    for (let round = 0; round < 20; round++) {
+      const app = makeApp(new ManualClock(), { limits });
+      const all = Array.from({ length: 4 }, () => turn(app, "local", { "idempotency-key": "k" }));
+      const bodies = await Promise.all(all.map(async (response) => await (await response).json()));
+      deepEqual(new Set(bodies.map(({ turn, text }) => `${turn} ${text}`)).size, 1, JSON.stringify(bodies));
+      equal(bodies[0].text, "Hi.");
+    }
+  });
+}
+
+Deno.test("a request sent to two processes at once is one turn where only one is left", async () => {
+  await using folder = await tempKv();
+  const path = new URL(`../../${folder.path}`, import.meta.url).pathname;
+  const stores = await Promise.all([1, 2].map(() => kvStore({ path })));
+  try {
+    const agents = { default: { model: scripted({ script: () => ({ text: "Hi." }) }) } };
+    const apps = stores.map((store) => createApp({ agents, store, auth, limits: { turnsPerMinute: 1 } }));
+    for (let round = 0; round < 5; round++) {
+      const sent = apps.map((app) => turn(app, `caller${round}`, { "idempotency-key": "k" }));
+      const bodies = await Promise.all(sent.map(async (response) => await (await response).json()));
+      equal(new Set(bodies.map(({ turn }) => turn)).size, 1, JSON.stringify(bodies));
+    }
+  } finally {
+    for (const store of stores) store.close();
+  }
+});
+
 let rounds = 0;
 
 /** Many processes that let in turns of one caller, each with its own connection to one database. */
