@@ -25,6 +25,7 @@ import { aguiRoutes } from "./routes/agui.ts";
 import { chatRoutes, refuseChat } from "./routes/chat.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
 import { completionRoutes } from "./routes/completions.ts";
+import { pageRoutes } from "./routes/page.ts";
 import { restRoutes } from "./routes/at_rest.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { transcriptRoutes } from "./routes/transcripts.ts";
@@ -94,6 +95,8 @@ export function createApp(options: AppOptions): App {
     return c.json({ status: "ready" });
   });
   app.route("/", openApiRoutes());
+
+  app.route("/", pageRoutes());
 
   // From here on nothing is served, not even found, for somebody who is nobody.
   const bodies = new Bodies(clock, maxBodyBytes);

@@ -13,6 +13,8 @@ export const PUBLIC: readonly string[] = [
   "GET /openapi.json",
   "GET /reference",
   "GET /reference.css",
+  "GET /doctor",
+  "GET /assets/:name",
 ];
 
 /** Every route, once. What is mounted for all paths is no route. */

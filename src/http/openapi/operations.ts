@@ -389,4 +389,19 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: { 200: { description: "The style sheet", type: "text/css" } },
     isPublic: true,
   },
+  "GET /doctor": {
+    id: "getDoctor",
+    tag: "service",
+    summary: "A page that checks, repairs and compacts transcripts in the browser; nothing is uploaded",
+    answers: { 200: { description: "The page", type: "text/html" } },
+    isPublic: true,
+  },
+  "GET /assets/:name": {
+    id: "getAsset",
+    tag: "service",
+    summary: "A style sheet or a script of a page",
+    answers: { 200: { description: "The file", type: "text/plain" } },
+    codes: ["not_found"],
+    isPublic: true,
+  },
 };

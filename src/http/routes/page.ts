@@ -1,0 +1,35 @@
+/**
+ * `GET /doctor`, and what pages are made of. Anybody may have them: they hold nothing but themselves.
+ *
+ * @module
+ */
+import { type Context, Hono } from "hono";
+import { compress } from "hono/compress";
+import { etag } from "hono/etag";
+import { type Asset, ASSETS, DOCTOR_PAGE } from "../../web/assets.ts";
+import type { AppEnv } from "../env.ts";
+import { PAGE_POLICY } from "../headers.ts";
+
+/** What the doctor may do: as other pages, but for asking anybody anything. The browser itself sees to it. */
+const DOCTOR_POLICY = PAGE_POLICY.replace("connect-src 'self'", "connect-src 'none'");
+
+/** Sends a file. A browser asks each time whether its copy is still the one, and mostly it is. */
+function send(c: Context<AppEnv>, { type, text }: Asset): Response {
+  return c.body(text, 200, { "content-type": type, "cache-control": "no-cache", "vary": "accept-encoding" });
+}
+
+/** The routes of the pages. */
+export function pageRoutes(): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  const small = [compress(), etag()] as const;
+  app.get("/doctor", ...small, (c) => {
+    c.header("content-security-policy", DOCTOR_POLICY);
+    return send(c, DOCTOR_PAGE);
+  });
+  app.get("/assets/:name", ...small, (c) => {
+    const name = c.req.param("name");
+    const asset = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
+    return asset === undefined ? c.notFound() : send(c, asset);
+  });
+  return app;
+}
