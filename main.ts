@@ -7,7 +7,7 @@ import { loadOptions, optionsFrom } from "./compose.ts";
 import { type Config, parseConfig } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
-import { type AppOptions, createApp, Drain } from "./src/http/mod.ts";
+import { type App, type AppOptions, createApp, Drain } from "./src/http/mod.ts";
 import type { Store } from "./src/ports.ts";
 import { systemClock } from "./src/loop/clock.ts";
 import { kvStore } from "./src/store/kv.ts";
@@ -81,6 +81,8 @@ function agentsOf({ SELVAGE_CONFIG: path, SELVAGE_MODEL, SELVAGE_POLICY }: Confi
   return Object.entries(options.agents).map(([name, { model }]) => `agent ${name} on ${model.id}`).join(", ");
 }
 
+/** Whether the app is made, so that what fails before it listens is the address. */
+let isMade = false;
 let isListening = false;
 
 // A rejection that nobody handles would end the process and every stream in it.
@@ -88,7 +90,7 @@ globalThis.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   if (!isListening) {
     const { message } = event.reason instanceof Error ? event.reason : { message: String(event.reason) };
-    stopStart(`Cannot start: ${message}; DENO_SERVE_ADDRESS names another address`);
+    stopStart(`Cannot start: ${message}${isMade ? "; DENO_SERVE_ADDRESS names another address" : ""}`);
   }
   console.error("Unhandled rejection:", event.reason);
 });
@@ -126,7 +128,13 @@ if (config.SELVAGE_LOG.endsWith(",json")) {
 }
 
 const drain = new Drain();
-const app = createApp({ ...options, store, drain });
+let app: App;
+try {
+  app = createApp({ ...options, store, drain });
+} catch (error) {
+  stopStart(`Cannot start: ${error instanceof Error ? error.message : error}`);
+}
+isMade = true;
 
 if (config.SELVAGE_RETENTION !== null) keepFor(config.SELVAGE_RETENTION);
 

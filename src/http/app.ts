@@ -124,6 +124,16 @@ export function createApp(options: AppOptions): App {
 
 /** What would fail in every turn of an agent fails when the app is made. */
 function requireAgent(name: string, agent: Agent): void {
+  const model: Partial<Agent["model"]> | undefined = agent.model;
+  if (typeof model?.stream !== "function" || !Number.isFinite(model.window)) {
+    throw new TypeError(
+      `Cannot make the agent ${name}: found ${
+        model === undefined
+          ? "no model"
+          : `a model without ${typeof model.stream === "function" ? "a window" : "a stream"}`
+      }, wanted one such as openaiChat(), anthropic(), or aiSdk() around a model of the AI SDK`,
+    );
+  }
   // Tools that are found out for each turn are held against the same there.
   const known = knownAgent(agent);
   requireNames(ownTools(known.tools).map((tool) => tool.name), `make the agent ${name}`);

@@ -81,6 +81,13 @@ export function openAccess({ origins = [] }: OpenAccessOptions = {}): Auth {
     if (!isLoopback(host.replace(/:\d+$/, ""))) {
       throw refused(`the host ${quoted(host)}`, "localhost or 127.0.0.1");
     }
+    // Requests have this header when they come over a network; one that a program makes for itself has none.
+    if (peer === null && headers.has("host")) {
+      throw refused(
+        "no address of the caller",
+        "the second argument of the server's handler passed on, as in app.fetch(request, info)",
+      );
+    }
     // A page of another site can make a browser send requests here; it cannot make it hide where it comes from.
     const origin = headers.get("origin");
     if (origin !== null && !origins.includes(origin) && !isLoopback(hostnameOf(origin))) {

@@ -49,6 +49,23 @@ const ALLOWED = [
   "x-request-id",
   "cache-control",
   "user-agent",
+  "x-selvage-session",
+  // What OpenAI's own clients send beside these.
+  "openai-organization",
+  "openai-project",
+  ...[
+    "arch",
+    "async",
+    "helper-method",
+    "lang",
+    "os",
+    "package-version",
+    "retry-count",
+    "runtime",
+    "runtime-version",
+    "timeout",
+  ]
+    .map((name) => `x-stainless-${name}`),
 ];
 
 /** Sets what keeps a browser from doing more with a response than it should. A route's own headers stay. */

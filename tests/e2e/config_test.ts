@@ -1,5 +1,5 @@
 /** `SELVAGE_CONFIG` as its users meet it: with the permissions of the task, and what README shows. */
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { startRefused, startServer } from "../support/server.ts";
 
 function post(url: string, body: unknown): Promise<Response> {
@@ -9,9 +9,10 @@ function post(url: string, body: unknown): Promise<Response> {
 /** The module that README shows. */
 async function readmeModule(): Promise<string> {
   const readme = await Deno.readTextFile("README.md");
-  const found = readme.match(/^```ts ignore\n([^]*?export default \{ agents[^]*?)^```$/m)?.[1];
-  ok(found !== undefined, "README shows no module");
-  return found;
+  const blocks = [...readme.matchAll(/^```ts ignore\n([^]*?)^```$/gm)].map(([, code]) => code!);
+  const found = blocks.filter((code) => code.includes("\nexport default { agents"));
+  equal(found.length, 1, "README shows one module");
+  return found[0]!;
 }
 
 async function rolled(url: string): Promise<unknown> {

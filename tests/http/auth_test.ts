@@ -32,7 +32,7 @@ for (
 ) {
   Deno.test(`openAccess() lets in a request with ${JSON.stringify(headers)}`, async () => {
     const request = new Request("http://127.0.0.1:8000/", { headers: new Headers(headers) });
-    for (const peer of [null, "127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
+    for (const peer of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
       deepEqual(await openAccess()(request, { peer }), { tenant: "local" });
     }
   });
@@ -47,6 +47,28 @@ Deno.test("openAccess() refuses a request from another machine, as the server te
     match((await response.json()).detail, /wanted a request from this machine/);
   }
   equal((await app.fetch(request(), { remoteAddr: { hostname: "127.0.0.1" } })).status, 200);
+});
+
+Deno.test("openAccess() refuses a request that came over a network where nobody says from which machine", async () => {
+  const app = createApp({ agents: { default: { model } }, store: memoryStore() });
+  const over = () =>
+    new Request("http://127.0.0.1:8000/v1/sessions", { headers: { host: "localhost:8000" } });
+  const response = await app.fetch(over());
+  equal(response.status, 403);
+  match(
+    (await response.json()).detail,
+    /found no address of the caller, wanted .*app\.fetch\(request, info\)/,
+  );
+  // What a program asks in itself has no such header.
+  equal((await app.request("/v1/sessions")).status, 200);
+
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) => app.fetch(request),
+  );
+  const served = await fetch(`http://127.0.0.1:${server.addr.port}/v1/sessions`);
+  equal(served.status, 403);
+  await served.body?.cancel();
 });
 
 Deno.test("openAccess() lets pages of the origins call that it is given, and of no other", async () => {
