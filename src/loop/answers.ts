@@ -74,13 +74,16 @@ export function matchAnswers(
     })),
   ];
   const allowed = approvals.filter(({ approved }) => approved).map(({ ref }) => find(ref, "approval").ref);
-  const said = Object.fromEntries(approvals.map(({ ref, ...approval }) => [ref, approval]));
+  const said = {
+    ...pause.approvals,
+    ...Object.fromEntries(approvals.map(({ ref, ...approval }) => [ref, approval])),
+  };
   return {
     answered,
     pause: {
       pending: pause.pending.filter(({ ref }) => !refs.includes(ref)),
       approved: [...pause.approved, ...allowed],
-      ...(approvals.length === 0 ? {} : { approvals: { ...pause.approvals, ...said } }),
+      ...(Object.keys(said).length === 0 ? {} : { approvals: said }),
     },
   };
 }

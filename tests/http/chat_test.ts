@@ -296,6 +296,32 @@ for (const approved of [true, false]) {
   });
 }
 
+Deno.test("GET /api/chat/:id tells a call that was allowed from one that waits for the client", async () => {
+  const { execute: _, ...ask } = tool("ask", () => "");
+  const remove = { ...tool("remove", () => "removed"), needsApproval: () => true };
+  const both = { calls: [{ name: "ask", input: {} }, { name: "remove", input: {} }] };
+  const { app } = appOf(replies(both, { text: "Well." }), { tools: [ask, remove] });
+  await send(app, { messages: [text("u1", "Hi")] });
+  const [user, assistant] = await history(app);
+  const approval = { id: "e1_1", approved: true, reason: "my word" };
+  const allowed = { ...assistant.parts[2], state: "approval-responded", approval };
+  const sent = { ...assistant, parts: assistant.parts.with(2, allowed) };
+  await readUiStream(await post(app, { messages: [user, sent] }));
+  const [, waiting] = await history(app);
+  // As the client has it: a page that is opened anew goes on once the other call is answered.
+  assert.deepEqual(waiting.parts.slice(1), [assistant.parts[1], allowed]);
+  const answered = { ...waiting.parts[1], state: "output-available", output: "yes" };
+  await readUiStream(
+    await post(app, { messages: [user, { ...waiting, parts: waiting.parts.with(1, answered) }] }),
+  );
+  const [, whole] = await history(app);
+  assert.deepEqual(
+    whole.parts.slice(1, 3).map(({ state }: { state: string }) => state),
+    ["output-available", "output-available"],
+  );
+  assert.deepEqual(whole.parts[2].approval, approval);
+});
+
 Deno.test("POST /api/chat: a new message closes what waits, and a host can refuse that", async () => {
   const { execute: _, ...ask } = tool("ask", () => "");
   const { app, asked } = appOf(replies(calls("ask", {}), { text: "Fine." }), { tools: [ask] });

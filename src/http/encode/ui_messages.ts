@@ -9,10 +9,11 @@ import { isOwnCall } from "../../compaction/render.ts";
 import type { ProviderOptions } from "../../core/message.ts";
 import { addUsage } from "../../loop/report.ts";
 import type {
+  ApprovalNote,
   AssistantEntry,
   ClientNote,
   Entry,
-  PausedCall,
+  Pause,
   ResultEntry,
   Usage,
   UserEntry,
@@ -47,8 +48,8 @@ export interface LoggedMessage {
 export interface UiMessagesOptions {
   /** An output as clients were shown it. Default: whole. */
   readonly shown?: (entry: ResultEntry) => ResultEntry["output"];
-  /** Calls that wait, of the turn at the end of the log. */
-  readonly pending?: readonly PausedCall[];
+  /** What the turn at the end of the log waits for. */
+  readonly pause?: Pause;
   /** What the view in force says of its making, for the last one that no entry tells of yet. */
   readonly made?: StoredView["made"];
 }
@@ -160,14 +161,19 @@ class TurnMessage {
     this.#answer(call, output, approval === undefined ? {} : { approval: { id: wireId(call), ...approval } });
   }
 
-  /** Marks calls that a person has to allow first. */
-  askFor(pending: readonly PausedCall[]): void {
+  /** Marks calls that a person has to allow first, and those that were allowed and wait for the others. */
+  askFor({ pending, approved, approvals = {} }: Pause): void {
     for (const { ref, reason } of pending) {
-      const at = this.#calls.get(ref);
-      const part = at === undefined ? undefined : this.#parts[at];
-      if (at === undefined || part === undefined || reason !== "approval") continue;
-      this.#parts[at] = { ...part, state: "approval-requested", approval: { id: wireId(ref) } };
+      if (reason === "approval") this.#mark(ref, "approval-requested");
     }
+    for (const ref of approved) this.#mark(ref, "approval-responded", approvals[ref] ?? { approved: true });
+  }
+
+  #mark(ref: string, state: string, said?: ApprovalNote): void {
+    const at = this.#calls.get(ref);
+    const part = at === undefined ? undefined : this.#parts[at];
+    if (at === undefined || part === undefined) return;
+    this.#parts[at] = { ...part, state, approval: { id: wireId(ref), ...said } };
   }
 
   #addCall(
@@ -211,7 +217,7 @@ class TurnMessage {
  */
 export function uiMessages(
   entries: readonly Entry[],
-  { shown = ({ output }) => output, pending = [], made }: UiMessagesOptions = {},
+  { shown = ({ output }) => output, pause, made }: UiMessagesOptions = {},
 ): readonly LoggedMessage[] {
   const messages: LoggedMessage[] = [];
   /** The turn that the last message of the user began; what is said to it later belongs to its answer. */
@@ -220,7 +226,7 @@ export function uiMessages(
   for (const entry of [...entries, null]) {
     const seq = entry?.seq ?? entries.length;
     let compacted = entry?.compacted ?? (made?.at === seq ? made.note : undefined);
-    if (entry === null) turn?.made.askFor(pending);
+    if (entry === null && pause !== undefined) turn?.made.askFor(pause);
     if (turn !== undefined && entry?.turn !== turn.id) {
       // At the end of a turn it belongs to that one: the next one has not begun.
       if (compacted !== undefined) turn.made.addData(compactionPart(compacted));

@@ -157,8 +157,12 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     if (state === null) throw notFound(key.session);
     const shown = await shownBy(options, state);
     const { made } = (state.view ?? {}) as Partial<StoredView>;
-    const pending = state.head.lease?.pause?.pending ?? [];
-    const messages = uiMessages(state.entries, { shown, pending, ...(made === undefined ? {} : { made }) });
+    const pause = state.head.lease?.pause;
+    const messages = uiMessages(state.entries, {
+      shown,
+      ...(pause === undefined ? {} : { pause }),
+      ...(made === undefined ? {} : { made }),
+    });
     return c.json(messages.map(({ message }) => message));
   });
 
