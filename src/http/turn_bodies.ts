@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import { isDeeperThan, MAX_DEPTH } from "../loop/depth.ts";
 
 /** Client tools of one request, and characters of the JSON of all their schemas together. */
 const MAX_CLIENT_TOOLS = 64;
@@ -37,6 +38,10 @@ export const clientTools = z.array(z.strictObject({
   description: z.string().max(4_096),
   inputSchema: z.looseObject({ type: z.literal("object") }),
 })).max(MAX_CLIENT_TOOLS).refine(
+  (tools) => tools.every(({ inputSchema }) => !isDeeperThan(inputSchema, MAX_DEPTH)),
+  // What comes next goes down with each level.
+  { error: `wanted schemas nested at most ${MAX_DEPTH} levels deep`, abort: true },
+).refine(
   (tools) => JSON.stringify(tools).length <= MAX_SCHEMAS,
   `wanted at most ${MAX_SCHEMAS} characters of JSON`,
 );
@@ -64,7 +69,8 @@ export const turnBody = z.strictObject({
 export const messageBody = z.strictObject({ input: inputBody });
 
 const ref = z.string().max(64);
-const json = z.json();
+/** Any JSON. A schema of JSON itself would go down with each level; answers that are too deep are refused as such. */
+const json = z.unknown();
 const result = z.union([
   z.strictObject({ ref, output: json }),
   z.strictObject({ ref, error: json }),

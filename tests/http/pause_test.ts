@@ -55,6 +55,11 @@ function makeApps() {
   return { clock, store, drains, apps, post, get, start, sent, running };
 }
 
+/** Lists in lists. */
+function nested(levels: number): unknown {
+  return JSON.parse("[".repeat(levels) + "]".repeat(levels));
+}
+
 const PENDING = [
   { ref: "e1.0", call: 0, name: "locate", input: {}, reason: "tool" },
   { ref: "e1.1", call: 1, name: "send", input: { to: "Ada" }, reason: "approval" },
@@ -221,6 +226,7 @@ Deno.test("POST /v1/turns refuses tools of the client that are none, and names t
     ["clientTools.0.inputSchema.type", [{ ...tool, inputSchema: {} }]],
     ["clientTools", Array.from({ length: 65 }, (_, n) => ({ ...tool, name: `t${n}` }))],
     ["clientTools", [{ ...tool, inputSchema: { type: "object", description: "x".repeat(70_000) } }]],
+    ["clientTools", [{ ...tool, inputSchema: { type: "object", deep: nested(3_000) } }]],
     ["clientTools", [{ ...tool, name: "send" }]],
   ];
   for (const [field, clientTools] of cases) {
@@ -232,4 +238,19 @@ Deno.test("POST /v1/turns refuses tools of the client that are none, and names t
   }
   const { get } = makeApps();
   equal((await get(0, "/v1/sessions/s")).status, 404);
+});
+
+Deno.test("POST /v1/turns/:id/results refuses answers that are nested too deeply, and takes others after it", async () => {
+  const { post, start } = makeApps();
+  const { turn } = await start();
+  for (const answer of [{ output: nested(3_000) }, { error: nested(501) }]) {
+    const refused = await post(0, `/v1/turns/${turn}/results`, { results: [{ ref: "e1.0", ...answer }] });
+    const { code, detail } = await refused.json();
+    deepEqual([refused.status, code], [400, "bad_request"]);
+    match(detail, /nested more than 500 levels deep/);
+  }
+  const results = [{ ref: "e1.0", output: nested(500) }];
+  const taken = await post(0, `/v1/turns/${turn}/results`, { results, stream: false });
+  const { reason, pending } = await taken.json();
+  deepEqual([taken.status, reason, pending.length], [200, "paused", 1]);
 });
