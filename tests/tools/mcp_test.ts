@@ -441,3 +441,27 @@ Deno.test("mcpTools() refuses names and addresses that are none", () => {
     assert.throws(() => mcpTools({ [name]: url }), TypeError);
   }
 });
+
+Deno.test("mcpTools() follows a redirect on its server, and takes its headers to no other", async () => {
+  const elsewhere: string[] = [];
+  await using other = new McpDouble(named("stolen"), {
+    intercept: (request) => {
+      elsewhere.push(request.headers.get("x-user") ?? "");
+      return null;
+    },
+  });
+  await using double = new McpDouble(named("read"), {
+    intercept: (request) => {
+      const { pathname, origin } = new URL(request.url);
+      const to = pathname === "/old" ? `${origin}/mcp` : pathname === "/away" ? other.url : null;
+      return to === null ? null : new Response(null, { status: 307, headers: { location: to } });
+    },
+  });
+  const at = (path: string) => ({ url: new URL(path, double.url).href, headers: { "x-user": "ada" } });
+  await using here = new Rig({ double: at("/old") }, [{ calls: [{ name: "read", input: {} }] }]);
+  assert.deepEqual(await here.run(), [["ok", "read ran"]]);
+  await using away = new Rig({ double: at("/away") });
+  assert.deepEqual(await away.names(), []);
+  assert.match(away.lines.join(), /redirect/);
+  assert.deepEqual(elsewhere, []);
+});
