@@ -120,6 +120,7 @@ export type {
   Pause,
   PausedCall,
   ResultEntry,
+  Said,
   SessionHead,
   SessionKey,
   SessionPage,

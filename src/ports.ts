@@ -29,6 +29,7 @@ export type {
   Owner,
   Pause,
   PausedCall,
+  Said,
   SessionHead,
   SessionKey,
   SessionPage,

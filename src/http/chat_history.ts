@@ -30,7 +30,7 @@ export function beginWhole(entries: readonly Entry[], sent: readonly SentMessage
     const message = history[read];
     const before = known[same - 1];
     const next = known[same];
-    if (message !== undefined && next !== undefined && isSame(next, message)) same++;
+    if (message !== undefined && next !== undefined && isSame(next, { message, entries })) same++;
     else if (message?.role !== "assistant" || turnOf(entries, before) !== message.id) break;
     // Of an answer that was cut off in its first step the log has nothing, and its client some text.
   }
@@ -89,9 +89,17 @@ export function askedAgain(
   return entry?.kind === "user" ? entry : null;
 }
 
-function isSame({ message }: LoggedMessage, { id, role, parts }: SentMessage): boolean {
-  if (message.id !== id || message.role !== role) return false;
-  return role === "assistant" || sorted(message.parts) === sorted(parts);
+function isSame(
+  { message, from }: LoggedMessage,
+  { message: { id, role, parts }, entries }: {
+    readonly message: SentMessage;
+    readonly entries: readonly Entry[];
+  },
+): boolean {
+  if (message.role !== role) return false;
+  // Some clients know answers by their turn alone, of which there may be two messages: one behind what was said to it.
+  if (role === "assistant") return message.id === id || entries[from]?.turn === id;
+  return message.id === id && sorted(message.parts) === sorted(parts);
 }
 
 function turnOf(entries: readonly Entry[], message: LoggedMessage | undefined): string | undefined {

@@ -6,13 +6,13 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import type { CallAnswer } from "../loop/agent.ts";
+import type { AnswerRequest, CallAnswer } from "../loop/agent.ts";
 import { askedOf } from "../loop/asked.ts";
 import type { Entry, Owner, SessionKey, Store, Usage, UserEntry } from "../ports.ts";
 import type { CompletionRequest } from "./decode/completion.ts";
 import { placeOfCall } from "./encode/completion_reader.ts";
 import { billedFor, leaveTurn, readHistory } from "./history.ts";
-import type { StartedTurn, TurnHost } from "./host.ts";
+import type { HostAnswer, StartedTurn, TurnHost } from "./host.ts";
 import type { IdempotencyKey } from "./idempotency.ts";
 import type { AppOptions } from "./options.ts";
 import { StatelessTurns } from "./stateless.ts";
@@ -71,6 +71,18 @@ export class Conversations {
     };
   }
 
+  /** Answers calls of a turn; null where nothing waits for it, and something is said behind that begins a new turn. */
+  async #answer(request: HostAnswer): Promise<StartedTurn | null> {
+    try {
+      return await this.#host.answer(request);
+    } catch (error) {
+      // An old history: its results are in the log.
+      const isOld = error instanceof SelvageError && error.code === "turn_not_paused";
+      if (isOld && request.input !== undefined) return null;
+      throw error;
+    }
+  }
+
   /** What came before is in the log of the session, unless that is new. */
   async #inSession(
     { asked: { clientTools, messages, model: agentName, settings } }: ConversationRequest,
@@ -85,7 +97,7 @@ export class Conversations {
     const state = entries.length === 0 ? null : await this.#store.read(key);
     const log = state?.entries ?? [];
     if (answers !== null && log.some(({ turn }) => turn === answers.turn)) {
-      const started = await this.#host.answer({ ...answers, ...rest });
+      const started = await this.#answer({ ...answers, ...rest });
       if (started !== null) return { started, billed: billedFor(log, answers.turn) };
     }
     if (log.length > 0 && input === null) {
@@ -114,21 +126,23 @@ export class Conversations {
   }
 }
 
-/** Results at the end of a history, for calls of one turn of ours. */
-interface Answers {
+/** Results at the end of a history, for calls of one turn of ours, and what the user says behind them. */
+interface Answers extends Pick<AnswerRequest, "input"> {
   readonly turn: string;
   readonly results: readonly CallAnswer[];
 }
 
-/** The results at the end of a history; null where they answer no calls of ours. */
+/** The results at the end of a history, or before what the user says now; null where they answer no calls of ours. */
 function answersOf(messages: readonly Message[]): Answers | null {
-  const last = messages.at(-1);
+  const said = messages.at(-1);
+  const last = said?.role === "user" ? messages.at(-2) : said;
   if (last?.role !== "tool") return null;
   const found = last.content.map(({ toolCallId, output }) => ({ place: placeOfCall(toolCallId), output }));
   const turn = found[0]?.place?.turn;
   if (turn === undefined || found.some(({ place }) => place?.turn !== turn)) return null;
   return {
     turn,
+    ...(said?.role === "user" ? { input: said.content } : {}),
     results: found.map(({ place, output }) => ({
       ref: place?.ref ?? "",
       output: output.type === "text" ? output.value : output,

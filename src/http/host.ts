@@ -76,7 +76,8 @@ export interface StartRequest extends
 }
 
 /** Answers to calls of a paused turn. */
-export interface HostAnswer extends HostRequest, Pick<AnswerRequest, "turn" | "results" | "approvals"> {}
+export interface HostAnswer
+  extends HostRequest, Pick<AnswerRequest, "turn" | "results" | "approvals" | "input" | "client"> {}
 
 /** A turn that was started, or found by its idempotency key. */
 export interface StartedTurn extends Following {
@@ -419,8 +420,9 @@ export class TurnHost {
    * Answers calls of a paused turn, or finds what an earlier request with the same idempotency key has led to.
    *
    * @returns Null where there is no such turn.
-   * @throws What is wrong with the answers: `turn_not_paused`, `call_not_found`, `call_not_pending`, `bad_request`;
-   *   `shutting_down`, `unknown_agent`, `idempotency_key_reused`.
+   * @throws What is wrong with the answers: `turn_not_paused`, `call_not_found`, `call_not_pending`, `bad_request`, and
+   *   with an input behind them: `turn_paused`, `input_empty`, `input_too_large`; `shutting_down`, `unknown_agent`,
+   *   `idempotency_key_reused`.
    */
   async answer(request: HostAnswer): Promise<StartedTurn | null> {
     const { owner, turn } = request;
@@ -451,7 +453,7 @@ export class TurnHost {
   }
 
   async #answer(
-    { owner, turn, results = [], approvals = [], clientSignal, idempotency }: HostAnswer,
+    { owner, turn, clientSignal, idempotency, ...answers }: HostAnswer,
     { place: { key }, lease }: { readonly place: StoredTurnPlace; readonly lease: Lease | null },
   ): Promise<StartedTurn> {
     const { session } = key;
@@ -471,8 +473,7 @@ export class TurnHost {
         ...key,
         agent,
         turn,
-        results,
-        approvals,
+        ...answers,
         accept,
         signal: stop.signal,
         suspend: this.#drain.signal,

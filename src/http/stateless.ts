@@ -8,7 +8,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
-import type { CallAnswer, TurnRequest } from "../loop/agent.ts";
+import type { AnswerRequest, CallAnswer, TurnRequest } from "../loop/agent.ts";
 import { askedOf } from "../loop/asked.ts";
 import { systemClock } from "../loop/clock.ts";
 import type { TurnEvent } from "../loop/events.ts";
@@ -43,8 +43,8 @@ export interface StatelessRequest extends Request {
   readonly asked: Pick<TurnRequest, "settings" | "clientTools">;
 }
 
-/** Results for calls of a turn that waits. */
-export interface StatelessAnswer extends Request {
+/** Results for calls of a turn that waits, and what the user says behind them. */
+export interface StatelessAnswer extends Request, Pick<AnswerRequest, "input"> {
   readonly turn: string;
   readonly results: readonly CallAnswer[];
 }
@@ -131,8 +131,10 @@ export class StatelessTurns {
     try {
       started = await this.#host.answer({ owner, turn, ...request });
     } catch (error) {
-      // Answered before: the history tells as much as the client knows.
-      if (error instanceof SelvageError && /^(turn_not_paused|call_not_pending)$/.test(error.code)) {
+      // Answered before, or given up by a new message: the history tells as much as the client knows.
+      if (
+        error instanceof SelvageError && /^(turn_not_paused|call_not_pending|turn_paused)$/.test(error.code)
+      ) {
         return null;
       }
       throw error;

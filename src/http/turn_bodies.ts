@@ -84,5 +84,6 @@ export const answerBody = z.strictObject({
     approved: z.boolean(),
     reason: z.string().max(4_096).exactOptional(),
   })).max(1_000).exactOptional(),
+  input: inputBody.exactOptional(),
   stream: z.boolean().exactOptional(),
 });

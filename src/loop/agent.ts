@@ -160,6 +160,13 @@ export interface AnswerRequest extends TurnPlace {
   /** What a person has decided. */
   readonly approvals?: readonly Approval[];
   /**
+   * What the user says behind the results; stored with them. Wants answers to all calls that wait: a message comes
+   * behind a whole round.
+   */
+  readonly input?: TurnRequest["input"];
+  /** What the client says of the input beside its content. */
+  readonly client?: ClientNote;
+  /**
    * Called once the answers have been found to fit, and before anything is stored, with the number of the first event
    * that is to come. What it throws refuses them.
    */

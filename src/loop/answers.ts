@@ -5,7 +5,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
-import type { CallStatus, Pause, PausedCall } from "../ports.ts";
+import type { CallStatus, Pause, PausedCall, Said } from "../ports.ts";
 import type { AnswerRequest, Approval, CallAnswer } from "./agent.ts";
 import { toOutput } from "./tools.ts";
 
@@ -22,17 +22,26 @@ export interface MatchedAnswers {
   readonly answered: readonly AnsweredCall[];
   /** What is left. */
   readonly pause: Pause;
+  /** What the user says behind them. */
+  readonly said?: Said;
 }
+
+/** Bytes of an input that is kept with the lease, in one value of a store, until calls that were allowed have run. */
+const MAX_KEPT = 48 * 1024;
 
 /**
  * Holds answers against the calls that wait.
  *
  * @param request The answers, and the turn.
  * @param waiting The pause in force, and whether a reference is that of a call of the turn.
- * @throws SelvageError `call_not_found`, `call_not_pending` (fields: `ref`), `bad_request`.
+ * @throws SelvageError `call_not_found`, `call_not_pending` (fields: `ref`), `bad_request`; `turn_paused` where calls
+ *   would still wait before an input, `input_too_large` for one that cannot be kept until calls have run.
  */
 export function matchAnswers(
-  { turn, results = [], approvals = [] }: Pick<AnswerRequest, "turn" | "results" | "approvals">,
+  { turn, results = [], approvals = [], input, client }: Pick<
+    AnswerRequest,
+    "turn" | "results" | "approvals" | "input" | "client"
+  >,
   { pause, isCall }: { readonly pause: Pause; readonly isCall: (ref: string) => boolean },
 ): MatchedAnswers {
   const refs = [...results, ...approvals].map(({ ref }) => ref);
@@ -74,18 +83,40 @@ export function matchAnswers(
     })),
   ];
   const allowed = approvals.filter(({ approved }) => approved).map(({ ref }) => find(ref, "approval").ref);
-  const said = {
-    ...pause.approvals,
-    ...Object.fromEntries(approvals.map(({ ref, ...approval }) => [ref, approval])),
+  const decided = Object.fromEntries(approvals.map(({ ref, ...approval }) => [ref, approval]));
+  const left: Pause = {
+    ...pause,
+    pending: pause.pending.filter(({ ref }) => !refs.includes(ref)),
+    approved: [...pause.approved, ...allowed],
+    ...(approvals.length === 0 ? {} : { approvals: { ...pause.approvals, ...decided } }),
   };
-  return {
-    answered,
-    pause: {
-      pending: pause.pending.filter(({ ref }) => !refs.includes(ref)),
-      approved: [...pause.approved, ...allowed],
-      ...(Object.keys(said).length === 0 ? {} : { approvals: said }),
-    },
-  };
+  if (input === undefined) return { answered, pause: left };
+  const said: Said = { input, ...(client === undefined ? {} : { client }) };
+  requireLast(said, { turn, pause: left });
+  return { answered, pause: left, said };
+}
+
+/** Refuses what the user says where it could not come right behind the results. */
+function requireLast(
+  said: Said,
+  { turn, pause: { pending, approved } }: { readonly turn: string; readonly pause: Pause },
+): void {
+  if (pending.length > 0) {
+    throw new SelvageError(
+      "turn_paused",
+      `Cannot take the input to turn "${turn}": found ${pending.length} calls that still wait behind these answers, ` +
+        "wanted answers to all of them with it",
+      { fields: { turn, pending } },
+    );
+  }
+  const bytes = approved.length === 0 ? 0 : new TextEncoder().encode(JSON.stringify(said)).length;
+  if (bytes <= MAX_KEPT) return;
+  throw new SelvageError(
+    "input_too_large",
+    `Cannot keep the input until the calls that were allowed have run: found ${bytes} bytes, wanted at most ` +
+      `${MAX_KEPT}; say it once they have`,
+    { fields: { turn, bytes, limit: MAX_KEPT } },
+  );
 }
 
 function outcomeOf(

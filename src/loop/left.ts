@@ -40,7 +40,7 @@ export interface StoredTurn {
   readonly isStarted: boolean;
   /** Calls that clients have been told of. */
   readonly called: ReadonlySet<string>;
-  /** Calls whose results clients have been told. */
+  /** Calls whose results clients have been told, and entries of what the user said while the turn ran. */
   readonly told: ReadonlySet<string>;
 }
 
@@ -94,7 +94,7 @@ async function storedTurn(
     if (events === undefined || last === undefined) break;
     for (const event of events) {
       if (event.type === "tool.call") called.add(event.ref);
-      if (event.type === "tool.result") told.add(event.ref);
+      if (event.type === "tool.result" || event.type === "user.message") told.add(event.ref);
     }
     next = eventNumber(last) + 1;
   }
@@ -103,21 +103,43 @@ async function storedTurn(
 }
 
 /**
- * Tells results of a turn that was left. The process before may have ended between storing a call and storing that
+ * What clients may not have been told of a turn that was left: results, and what the user said behind its input.
+ *
+ * @param ours Entries of the turn.
+ * @param told What they were told.
+ */
+export function untoldOf(
+  ours: readonly Entry[],
+  told: ReadonlySet<string>,
+): readonly (ResultEntry | UserEntry)[] {
+  const input = ours.find(({ kind }) => kind === "user");
+  return ours.filter((entry): entry is ResultEntry | UserEntry =>
+    entry.kind === "result"
+      ? !told.has(entry.call)
+      : entry.kind === "user" && entry !== input && !told.has(`e${entry.seq}`)
+  );
+}
+
+/**
+ * Tells results of a turn that was left, and what was said to it. The process before may have ended between storing a call and storing that
  * clients were told of it: nobody is told a result of a call that he does not know.
  *
- * @param results The results.
+ * @param untold The entries.
  * @param options `entries`: the log; `called`: calls that clients know; `shown`: an output as the model is shown it.
  */
 export function* retell(
-  results: readonly ResultEntry[],
+  untold: readonly (ResultEntry | UserEntry)[],
   { entries, called, shown }: {
     readonly entries: readonly Entry[];
     readonly called: ReadonlySet<string>;
     readonly shown: (entry: ResultEntry) => ToolOutput;
   },
 ): Generator<TurnEventBody, void> {
-  for (const entry of results) {
+  for (const entry of untold) {
+    if (entry.kind === "user") {
+      yield { type: "user.message", ref: `e${entry.seq}`, input: entry.message.content };
+      continue;
+    }
     // The reference of a call names its entry: e41.0 is the first call of entry 41.
     const asked = called.has(entry.call) ? undefined : entries[Number.parseInt(entry.call.slice(1))];
     const made = asked && callsOf(asked).find(({ ref }) => ref === entry.call);
@@ -154,13 +176,17 @@ export async function endLeft(
     abortedResult(open, { seq: head.length + index, at })
   );
   const received = await new Mailbox({ store, owner: key, turn }, entries).drain();
-  const said = received.map(({ mail, input }, index): UserEntry => ({
+  const kept = lease.pause?.said;
+  const said = [...(kept === undefined ? [] : [kept]), ...received].map((
+    { input, ...rest },
+    index,
+  ): UserEntry => ({
     kind: "user",
     seq: head.length + closed.length + index,
     turn,
     at,
     message: { role: "user", content: input },
-    mail,
+    ...rest,
   }));
   const answers = entries.filter((entry): entry is AssistantEntry =>
     entry.kind === "assistant" && entry.turn === turn
@@ -169,14 +195,9 @@ export async function endLeft(
     inputTokens: 0,
     outputTokens: 0,
   });
-  const untold = entries.filter((entry): entry is ResultEntry =>
-    entry.kind === "result" && entry.turn === turn && !stored.told.has(entry.call)
-  );
+  const untold = untoldOf(entries.filter((entry) => entry.turn === turn), stored.told);
   const { called } = stored;
-  const bodies = [...retell([...untold, ...closed], { entries, called, shown: shownAtMost })];
-  for (const { seq, message } of said) {
-    bodies.push({ type: "user.message", ref: `e${seq}`, input: message.content });
-  }
+  const bodies = [...retell([...untold, ...closed, ...said], { entries, called, shown: shownAtMost })];
   if (reason === "error") {
     const message = `The turn is lost: the processes that ran it ended ${lease.takeovers} times`;
     bodies.push({ type: "error", code: "turn_lost", message, retryable: false });

@@ -104,13 +104,15 @@ export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Prom
  * @param request Agent, session, turn and answers.
  * @param ports Store and clock.
  * @throws SelvageError `turn_not_paused` where it does not wait, `call_not_found` or `call_not_pending` where one of
- *   its calls does not.
+ *   its calls does not; `turn_paused`, `input_empty`, `input_too_large` where the input cannot come behind them.
  */
 export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Promise<OpenedTurn> {
   const { turn, signal } = request;
   const { store, clock = systemClock } = ports;
   const key = keyOf(request);
   const agent = await readyAgent(request.agent, { key, signal, clock });
+  const { input } = request;
+  if (input !== undefined) await requireInput(input, agent);
   // An answer to another call may be being taken in: this one comes next.
   const take = () => takeOver(store, { key, turn, takeover: "paused" });
   const left = await whileRunning(take, { clock, signals: [signal] });
@@ -121,8 +123,13 @@ export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Pr
     );
     const pause = lease.pause ?? { pending: [], approved: [] };
     const answers = matchAnswers(request, { pause, isCall: (ref) => refs.has(ref) });
+    const opened = await reopened(agent, { left, key, clock });
+    if (input !== undefined) {
+      const pinned = pinnedAtoms(entries, left.leased.head.pins);
+      await requireRoom(input, { agent: opened.agent, limit: opened.budget.maxInput, pinned });
+    }
     await request.accept?.(left.stored.nextEvent);
-    return { ...await reopened(agent, { left, key, clock }), answers };
+    return { ...opened, answers };
   } catch (error) {
     // Where not even this works, the lease runs out by itself, and the turn waits on.
     await store.commit(key, lease, { suspend: true }).catch(() => {});

@@ -6,18 +6,27 @@
  */
 import { callsOf } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { AssistantEntry, FinishReason, Pause, ResultEntry, Tool, Usage } from "../ports.ts";
+import type {
+  AssistantEntry,
+  FinishReason,
+  Pause,
+  ResultEntry,
+  Said,
+  Tool,
+  Usage,
+  UserEntry,
+} from "../ports.ts";
 import { TurnTelemetry } from "../telemetry/turn.ts";
 import { isPlausible } from "../tokens/usage.ts";
 import type { AnswerRequest, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
-import type { AnsweredCall } from "./answers.ts";
+import type { MatchedAnswers } from "./answers.ts";
 import { Asking } from "./asking.ts";
 import { type Call, openCalls } from "./calls.ts";
 import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { Journal } from "./journal.ts";
-import { retell } from "./left.ts";
-import { Mailbox, type Received } from "./mailbox.ts";
+import { retell, untoldOf } from "./left.ts";
+import { Mailbox } from "./mailbox.ts";
 import { storeMeter } from "./measures.ts";
 import { openAnswered, type OpenedTurn, openTurn, reopenTurn } from "./open.ts";
 import { PAUSED_KNOWN_MS, pausedName, pendingCalls } from "./pause.ts";
@@ -101,7 +110,7 @@ export class Turn {
     const opened = await openAnswered(request, ports);
     const turn = new Turn(opened, { request, ports });
     try {
-      await turn.#take(opened.answers?.answered ?? []);
+      if (opened.answers !== undefined) await turn.#take(opened.answers);
     } catch (error) {
       // What could not be stored was not said: the turn waits on. Where not even that can be stored, the lease runs out.
       turn.#isEnded = true;
@@ -306,8 +315,11 @@ export class Turn {
     }
   }
 
-  /** Appends the results that answers make of calls, and stores them with what is left of the pause. */
-  async #take(answered: readonly AnsweredCall[]): Promise<void> {
+  /**
+   * Appends the results that answers make of calls, and what the user says behind them, and stores them with what is
+   * left of the pause. Where calls are still to run, what is said is kept there: it comes behind a whole round.
+   */
+  async #take({ answered, said }: MatchedAnswers): Promise<void> {
     const step = this.#steps;
     for (const [index, { call: { ref, name }, ...outcome }] of answered.entries()) {
       await this.#step.result(step, {
@@ -317,6 +329,9 @@ export class Turn {
         outcome: { ...outcome, ms: 0 },
       });
     }
+    if (said !== undefined) this.#pause = { ...this.#pause, said };
+    // What comes of it is told with the results, as what was not told yet.
+    if (openCalls(this.#log.all).length === 0) await this.#receive([]);
     this.#journal.change({ pause: this.#pause });
     await this.#flush();
   }
@@ -332,10 +347,7 @@ export class Turn {
     if (ours.length === 0) {
       throw new SelvageError("turn_lost", "The turn is lost: its process ended before the input was stored");
     }
-    const untold = ours.filter((entry): entry is ResultEntry =>
-      entry.kind === "result" && !told.has(entry.call)
-    );
-    yield* this.#retell(untold);
+    yield* this.#retell(untoldOf(ours, told));
     const last = ours.findLast((entry) => entry.kind === "assistant");
     if (last === undefined) return null;
     if (answers !== undefined) yield* this.#compactor.check();
@@ -377,22 +389,29 @@ export class Turn {
     return received.length > 0 ? null : finished(reason === "tool-calls" ? "stop" : reason);
   }
 
-  /** Appends what the user has said while the turn ran. */
-  async #receive(received: readonly Received[]): Promise<readonly TurnEventBody[]> {
+  /** Appends what the user has said while the turn ran, first what came with answers; no call is open. */
+  async #receive(
+    received: readonly (Said & { readonly mail?: number })[],
+  ): Promise<readonly TurnEventBody[]> {
     const told: TurnEventBody[] = [];
-    for (const { mail, input } of received) {
+    const { said, ...pause } = this.#pause;
+    if (said !== undefined) {
+      this.#pause = pause;
+      this.#journal.change({ pause });
+    }
+    for (const { input, ...rest } of [...(said === undefined ? [] : [said]), ...received]) {
       const place = this.#log.place();
-      await this.#log.append({ kind: "user", ...place, message: { role: "user", content: input }, mail });
+      await this.#log.append({ kind: "user", ...place, message: { role: "user", content: input }, ...rest });
       told.push({ type: "user.message", ref: `e${place.seq}`, input });
     }
     return told;
   }
 
-  /** Tells results of calls that clients may not know of: those of the process before, and those never started. */
-  #retell(results: readonly ResultEntry[]): Iterable<TurnEventBody> {
+  /** Tells what clients may not know of: what the process before has stored, and results of calls never started. */
+  #retell(untold: readonly (ResultEntry | UserEntry)[]): Iterable<TurnEventBody> {
     const { context } = this.#opened;
     const shown = (entry: ResultEntry) => context.shownOutput(entry);
-    return retell(results, { entries: context.entries, called: this.#called, shown });
+    return retell(untold, { entries: context.entries, called: this.#called, shown });
   }
 
   #isRepeatable({ name }: Call): boolean {

@@ -64,13 +64,15 @@ export function resumeTurn(request: ResumeRequest, ports: TurnPorts): AsyncGener
 
 /**
  * Answers calls of a turn that has paused for its client, or for a person, and goes on with it once none is left that
- * waits; until then it pauses again. The answers are stored before the first event, all or none of them.
+ * waits; until then it pauses again. The answers are stored before the first event, all or none of them, and with them
+ * the `input` that the user says behind them.
  *
  * @param request Agent, session, id of the turn, and the answers.
  * @param ports Store and clock.
  * @returns The events from here on, `turn.paused` or `turn.finished` last. The first `next()` rejects with a
  *   `SelvageError` when the answers do not fit, and stores nothing then: `turn_not_paused`, `call_not_found`,
- *   `call_not_pending`, `bad_request`.
+ *   `call_not_pending`, `bad_request`; for an `input`, `turn_paused` where calls still wait behind the answers,
+ *   `input_empty`, `input_too_large`.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ApprovalNote, Entry } from "./log.ts";
+import type { ApprovalNote, ClientNote, Entry, UserEntry } from "./log.ts";
 
 /** Whom something belongs to. */
 export interface Owner {
@@ -40,6 +40,16 @@ export interface Pause {
   readonly approved: readonly string[];
   /** What persons have said to calls of the step, by reference. */
   readonly approvals?: Readonly<Record<string, ApprovalNote>>;
+  /** What the user said along with the last answers, while calls that were allowed have still to run: it comes behind them. */
+  readonly said?: Said;
+}
+
+/** Something that the user has said to a turn, before it is in the log. */
+export interface Said {
+  /** Text, or text and files. */
+  readonly input: UserEntry["message"]["content"];
+  /** What its client says of it beside its content. */
+  readonly client?: ClientNote;
 }
 
 /** Who runs the session's turn. The epoch rises with each takeover; a commit under an older one is refused. */

@@ -198,3 +198,26 @@ Deno.test("openai: a session keeps what the service's tools gave", async () => {
   const sent = service.double.requests.at(-1)?.["messages"] as { readonly role: string }[];
   assert.equal(sent.filter(({ role }) => role === "tool").length, 20);
 });
+
+Deno.test("openai: results and a new message come in one request to a session", async () => {
+  await using service = await startService(obedient());
+  const client = clientOf(service, { defaultHeaders: { "x-selvage-session": "both" } });
+  const messages: ChatCompletionMessageParam[] = [{ role: "user", content: "What is the weather?" }];
+  const first = await client.chat.completions.create({ model: "default", messages, tools: [weather] });
+  const asked = first.choices[0]?.message;
+  assert.ok(asked?.tool_calls);
+  messages.push(asked);
+  for (const { id } of asked.tool_calls) {
+    messages.push({ role: "tool", tool_call_id: id, content: "21 degrees" });
+  }
+  messages.push({ role: "user", content: "Never mind, say hello" });
+  const second = await client.chat.completions.create({ model: "default", messages, tools: [weather] });
+  assert.equal(second.choices[0]?.message.content, HELLO);
+  const sent = service.double.requests.at(-1)?.["messages"] as {
+    readonly role: string;
+    readonly content: string;
+  }[];
+  assert.deepEqual(sent.slice(-3).map(({ role }) => role), ["tool", "tool", "user"]);
+  assert.equal(sent.at(-2)?.content, "21 degrees");
+  assert.deepEqual(service.double.violations, []);
+});

@@ -174,6 +174,41 @@ Deno.test("/agui ends a run with what a frontend's tool is to do, and goes on wi
   assert.equal(late.status, 409);
 });
 
+Deno.test("/agui takes what a frontend's tool gave with a new message, and the thread goes on behind both", async () => {
+  const both = { calls: [{ name: "ask_color", input: {} }, { name: "wipe", input: { disk: "a" } }] };
+  ran.length = 0;
+  const { client, log, asked } = rig(replies(
+    { calls: [{ name: "ask_color", input: {} }] },
+    { text: "A blue boat then." },
+    { text: "Gladly." },
+    both,
+    { text: "Red, and no wiping." },
+  ));
+  const one = client();
+  const end = await one.run("Paint.", { tools: [askColor] });
+  one.answer(end.outcome.pendingToolCallIds[0], "blue");
+  assert.deepEqual((await one.run("A boat, please.", { tools: [askColor] })).outcome, { type: "success" });
+  const roles = (messages: AguiEvent[]) => messages.map(({ role }) => role);
+  assert.deepEqual(roles(asked.at(-1).messages), ["user", "assistant", "tool", "user"]);
+  assert.ok(JSON.stringify(asked.at(-1).messages).includes("blue"));
+  await one.run("Thanks.", { tools: [askColor] });
+  assert.deepEqual(roles(asked.at(-1).messages), ["user", "assistant", "tool", "user", "assistant", "user"]);
+  // Of two calls the user answers one, and goes on: the other one is closed, and nothing of the first is lost.
+  await one.run("Again.", { tools: [askColor] });
+  one.agent.pendingInterrupts = [];
+  const waiting = one.messages.at(-1).toolCalls.find((call: AguiEvent) => call.function.name === "ask_color");
+  one.answer(waiting.id, "red");
+  await one.run("Leave the disk.", { tools: [askColor] });
+  const entries = await log();
+  assertLog(entries);
+  assert.deepEqual(
+    entries.flatMap((entry) => entry.kind === "result" ? [[entry.toolName, entry.status]] : []),
+    [["ask_color", "ok"], ["ask_color", "ok"], ["wipe", "error"]],
+  );
+  assert.equal(entries.filter(({ kind }) => kind === "user").length, 5, "nothing was brought along again");
+  assert.deepEqual(ran, []);
+});
+
 async function rigPost(client: AguiClient, body: unknown): Promise<Response> {
   const { agent } = client;
   return await (agent as AguiEvent).fetch(agent.url, { method: "POST", body: JSON.stringify(body) });

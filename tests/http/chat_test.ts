@@ -333,6 +333,37 @@ Deno.test("POST /api/chat: a new message closes what waits, and a host can refus
   assert.equal(assistant.parts[1].state, "output-error");
 });
 
+Deno.test("POST /api/chat takes what a client's tool gave with a new message, answered in a message of its own", async () => {
+  const { execute: _, ...ask } = tool("ask", () => "");
+  const { app, asked } = appOf(replies(calls("ask", {}), { text: "Blue." }, { text: "Bye." }), {
+    tools: [ask],
+  });
+  await send(app, { messages: [text("u1", "Hi")] });
+  const [first, waiting] = await history(app);
+  const part = waiting.parts.at(-1);
+  const answered = {
+    ...waiting,
+    parts: [...waiting.parts.slice(0, -1), { ...part, state: "output-available", output: "blue" }],
+  };
+  const chunks = await send(app, { messages: [first, answered, text("u2", "What is it?")] });
+  assert.deepEqual(asked[1]?.map(({ role }: Json) => role), ["user", "assistant", "tool", "user"]);
+  // Of the tool the client knows, and its call is in a message that is closed.
+  assert.ok(!chunks.some(({ type }) => /^(tool-|data-user)/.test(type)));
+  const { messageId } = chunks.find(({ type }) => type === "start");
+  const messages = await history(app);
+  assert.deepEqual(messages.map(({ id, role }: Json) => [id, role]), [
+    ["u1", "user"],
+    [waiting.id, "assistant"],
+    ["u2", "user"],
+    [messageId, "assistant"],
+  ]);
+  assert.equal(new Set(messages.map(({ id }: Json) => id)).size, 4);
+  assert.equal(messages[1].parts.at(-1).output, "blue");
+  await send(app, { messages: [...messages, text("u3", "Bye")] });
+  assert.equal(asked[2]?.length, 6);
+  assert.equal((await (await app.request("/v1/sessions/c")).json()).branches.length, 1);
+});
+
 Deno.test("GET /api/chat/:id/stream replays the running turn from its start, and says where none runs", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const model = scripted({ script: () => ({ text: "one two" }), pause: () => promise });

@@ -166,6 +166,52 @@ for (const headers of HEADERS) {
   });
 }
 
+for (const headers of HEADERS) {
+  const where = "x-selvage-session" in headers ? "in a session" : "without a session";
+
+  Deno.test(`POST /v1/chat/completions takes results and a new message behind them, ${where}`, async () => {
+    const { complete, post, requests } = makeApp(steps());
+    const { message } = (await complete({ messages: ask }, headers)).choices[0];
+    const messages = [...ask, ...answered(message), { role: "user", content: "In one word." }];
+    const keyed = { ...headers, "idempotency-key": "k" };
+    const second = await (await post({ messages }, keyed)).json();
+    assert.equal(second.choices[0].message.content, "It is warm.");
+    const again = await post({ messages }, keyed);
+    assert.equal(again.headers.get("idempotency-replayed"), "true");
+    assert.equal((await again.json()).id, second.id);
+    const shown = requests.at(-1)?.messages ?? [];
+    // What the service's own tools gave is there, too.
+    assert.deepEqual(shown.map(({ role }) => role), [
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "tool",
+      "user",
+    ]);
+    assert.deepEqual(shown.at(-1)?.content, "In one word.");
+    const next = await complete({
+      messages: [...messages, second.choices[0].message, { role: "user", content: "Thanks." }],
+    }, headers);
+    assert.equal(next.choices[0].finish_reason, "stop");
+    if ("x-selvage-session" in headers) assert.equal(requests.at(-1)?.messages.length, 8);
+  });
+}
+
+Deno.test("POST /v1/chat/completions refuses a new message in a session while some results are not there", async () => {
+  const { post, complete } = makeApp(replies(calls("weather", { n: 1 }, { n: 2 })));
+  const headers = { "x-selvage-session": "s" };
+  const { message } = (await complete({ messages: ask }, headers)).choices[0];
+  const messages = [...ask, ...answered(message).slice(0, 2), { role: "user", content: "Well?" }];
+  const response = await post({ messages }, headers);
+  assert.deepEqual([response.status, (await response.json()).error.code], [409, "turn_paused"]);
+  const whole = await complete({ messages: [...ask, ...answered(message)] }, headers);
+  assert.equal(whole.choices[0].finish_reason, "stop");
+  // Answered before: the new message begins a turn of its own.
+  const old = [...ask, ...answered(message), { role: "user", content: "Well?" }];
+  assert.equal((await complete({ messages: old }, headers)).choices[0].finish_reason, "stop");
+});
+
 Deno.test("POST /v1/chat/completions goes on from the history where the turn that waited is gone", async () => {
   const { complete } = makeApp(steps());
   const { message } = (await complete({ messages: ask })).choices[0];

@@ -27,9 +27,11 @@ function makeApps() {
   });
   const model = scripted({
     script: ({ messages }) =>
-      messages.at(-1)?.role === "tool" ? { text: "All is done." } : {
-        calls: [{ name: "locate", input: {} }, { name: "send", input: { to: "Ada" } }],
-      },
+      messages.at(-1)?.role === "tool" || messages.at(-1)?.content === "And then?"
+        ? { text: "All is done." }
+        : {
+          calls: [{ name: "locate", input: {} }, { name: "send", input: { to: "Ada" } }],
+        },
   });
   const drains = [new Drain(), new Drain()] as const;
   const auth = (request: Request) => ({ tenant: request.headers.get("x-tenant") ?? "local" });
@@ -139,6 +141,36 @@ Deno.test("answers that do not fit are refused with a code, and nothing is store
   await (await post(0, `/v1/turns/${turn}/results`, { ...PLACE, ...YES, stream: false })).json();
   const late = await post(1, `/v1/turns/${turn}/results`, PLACE);
   deepEqual([late.status, (await late.json()).code], [409, "turn_not_paused"]);
+});
+
+Deno.test("POST /v1/turns/:id/results takes what the user says behind the last answers, once, in any process", async () => {
+  const { post, get, start, sent } = makeApps();
+  const { turn } = await start();
+  const early = await post(1, `/v1/turns/${turn}/results`, { ...PLACE, input: "And then?", stream: false });
+  deepEqual([early.status, (await early.json()).code], [409, "turn_paused"]);
+  equal((await (await get(0, "/v1/sessions/s")).json()).paused.pending.length, 2);
+  const bad = await post(1, `/v1/turns/${turn}/results`, { ...PLACE, ...YES, input: 5 });
+  deepEqual([bad.status, (await bad.json()).field], [400, "input"]);
+  const key = { "idempotency-key": "k" };
+  const body = { ...PLACE, ...YES, input: "And then?" };
+  const frames = parseFrames(await (await post(1, `/v1/turns/${turn}/results`, body, key)).text());
+  equal(frames.at(-1)?.data.reason, "stop");
+  deepEqual(frames.filter(({ event }) => event === "user.message").map(({ data }) => data.input), [
+    "And then?",
+  ]);
+  const again = await post(0, `/v1/turns/${turn}/results`, body, key);
+  equal(again.headers.get("idempotency-replayed"), "true");
+  deepEqual(parseFrames(await again.text()), frames);
+  deepEqual(sent, [{ to: "Ada" }]);
+  const { entries } = await (await get(0, "/v1/sessions/s/messages")).json();
+  deepEqual(entries.map(({ kind }: { kind: string }) => kind), [
+    "user",
+    "assistant",
+    "result",
+    "result",
+    "user",
+    "assistant",
+  ]);
 });
 
 Deno.test("of answers that race in two processes one is taken, and the same request sent twice is one", async () => {

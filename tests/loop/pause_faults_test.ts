@@ -91,7 +91,7 @@ const ALL: Partial<AnswerRequest> = {
 function makeBench() {
   const runs: Runs = { some: [], none: [] };
   const { wrap, ...process } = mortal();
-  const script: Script = ({ messages }) => messages.at(-1)?.role === "tool" ? { text: "Done." } : STEP;
+  const script: Script = ({ messages }) => messages.length > 1 ? { text: "Done." } : STEP;
   const bench = new Bench({ script, tools: makeTools(runs), wrap });
   return { bench, runs, ...process };
 }
@@ -164,6 +164,35 @@ Deno.test("a process that dies behind the answers loses none: what may be run ag
   assert.deepEqual(await statuses(bench), { "e1.0": "ok", "e1.1": "ok", "e1.2": "aborted", "e1.3": "ok" });
   assert.equal(runs.some.length, 1);
   assertLog((await bench.state()).entries);
+});
+
+Deno.test("what the user says with answers outlives the process that took it, once, and behind the round", async () => {
+  for (const end of ["resume", "abort"] as const) {
+    for (const approved of [true, false]) {
+      const { bench, dieAt, live } = makeBench();
+      await bench.run("Go");
+      const approvals = ["e1.2", "e1.3"].map((ref) => ({ ref, approved }));
+      dieAt(1);
+      await doomed(bench, answering(bench, { ...ALL, approvals, input: "And be quick" }));
+      live();
+      const events = end === "resume"
+        ? await resume(bench)
+        : (await bench.run("Next"), (await bench.store.events(KEY, "t0", 0))?.events as TurnEvent[]);
+      assert.deepEqual(eventsOf(events, "user.message").map(({ ref, input }) => [ref, input]), [
+        ["e6", "And be quick"],
+      ]);
+      const { entries } = await bench.assertSound();
+      assert.deepEqual(entries.slice(1, 7).map(({ kind }) => kind), [
+        "assistant",
+        "result",
+        "result",
+        "result",
+        "result",
+        "user",
+      ]);
+      assert.equal(entries.filter(({ kind }) => kind === "user").length, end === "resume" ? 2 : 3);
+    }
+  }
 });
 
 Deno.test("a store that fails while answers are taken in refuses them, and the turn waits on", async () => {
@@ -254,7 +283,10 @@ for (
     await bench.answer({
       approvals: [{ ref: "e1.2", approved: true }, { ref: "e1.3", approved: false, reason: "not now" }],
     });
-    assert.equal(endOf(await bench.answer({ results: [{ ref: "e6.0", error: "no screen" }] })), "stop");
+    assert.equal(
+      endOf(await bench.answer({ results: [{ ref: "e6.0", error: "no screen" }], input: "Go on" })),
+      "stop",
+    );
     assert.equal(endOf(await bench.run("Next")), "stop");
     assert.deepEqual(double.violations, []);
     const last = JSON.stringify(double.requests.at(-1));
@@ -273,6 +305,8 @@ Deno.test("any order of answers, approvals, refusals, deaths and cancels leaves 
       fc.record({
         picks: fc.array(fc.nat(7), { maxLength: 4 }),
         kind: fc.constantFrom("result", "error", "allow", "deny"),
+        // Whether the user says something behind it.
+        says: fc.boolean(),
         // The process that takes it dies at this commit; most do not.
         diesAt: fc.option(fc.nat(2), { freq: 4, nil: null }),
       }),
@@ -288,30 +322,44 @@ Deno.test("any order of answers, approvals, refusals, deaths and cancels leaves 
     await bench.run("Go");
     const allowed = new Set<string>();
     const pending = async () => (await bench.state()).head.lease?.pause?.pending ?? [];
-    for (const { picks, kind, diesAt } of answers) {
+    const said: string[] = [];
+    for (const [n, { picks, kind, says, diesAt }] of answers.entries()) {
       const refs = picks.map((pick) => `e1.${pick}`);
+      const input = says ? { input: `said ${n}` } : {};
       const given = kind === "result" || kind === "error"
-        ? { results: refs.map((ref) => kind === "result" ? { ref, output: ref } : { ref, error: ref }) }
-        : { approvals: refs.map((ref) => ({ ref, approved: kind === "allow" })) };
+        ? {
+          results: refs.map((ref) => kind === "result" ? { ref, output: ref } : { ref, error: ref }),
+          ...input,
+        }
+        : { approvals: refs.map((ref) => ({ ref, approved: kind === "allow" })), ...input };
       const waiting = await pending();
+      const before = await statuses(bench);
       if (kind === "allow") { for (const ref of refs) allowed.add(ref); }
       if (diesAt !== null && waiting.length > 0) {
         dieAt(diesAt);
         await doomed(bench, answering(bench, given));
         live();
+        // All of an answer is stored, or none of it.
+        const { entries, head: { lease } } = await bench.state();
+        const isStored = entries.filter(({ kind }) =>
+              kind === "result"
+            ).length > Object.keys(before).length ||
+          (lease?.pause?.pending.length ?? 0) < waiting.length;
+        if (isStored && says) said.push(`said ${n}`);
         await bench.clock.advance(TTL_MS + 1);
         if ((await bench.state()).head.lease !== undefined && (await pending()).length === 0) {
           await resume(bench);
         }
         continue;
       }
-      const before = await statuses(bench);
       const wanted = kind === "result" || kind === "error" ? "tool" : "approval";
       const fits = refs.length > 0 && new Set(refs).size === refs.length &&
-        refs.every((ref) => waiting.some((call) => call.ref === ref && call.reason === wanted));
+        refs.every((ref) => waiting.some((call) => call.ref === ref && call.reason === wanted)) &&
+        (!says || refs.length === waiting.length);
       const took = await bench.answer(given).then(() => true, () => false);
       assert.equal(took, fits);
       if (!took) assert.deepEqual(await statuses(bench), before);
+      else if (says) said.push(`said ${n}`);
     }
     const left = await pending();
     if (left.length > 0 && end === "answer") {
@@ -323,6 +371,8 @@ Deno.test("any order of answers, approvals, refusals, deaths and cancels leaves 
     }
     assert.equal(endOf(await bench.run("Next", { onPaused: "abort" })), "stop");
     const { entries } = await bench.assertSound();
+    const heard = entries.flatMap((entry) => entry.kind === "user" ? [entry.message.content] : []);
+    assert.deepEqual(heard, ["Go", ...said, "Next"]);
     const answered = entries.flatMap((entry) => entry.kind === "result" ? [entry.call] : []);
     assert.deepEqual(answered.toSorted(), calls.map((_, n) => `e1.${n}`).toSorted());
     for (const name of ["some", "none"] as const) {

@@ -89,6 +89,9 @@ function toolOf({ type, toolName }: UiPart): string | null {
   return type.startsWith("tool-") ? type.slice("tool-".length) : null;
 }
 
+/** What becomes of a call that the user has left unanswered. */
+const GIVEN_UP = "the user has gone on without an answer to it";
+
 /** What the parts of a message answer of the calls that wait. */
 export function answersIn(
   { parts }: SentMessage,
@@ -110,6 +113,26 @@ export function answersIn(
     }
   }
   return { results, approvals };
+}
+
+/** Answers to all calls that wait, where the user goes on without some: those are closed, and none of them is run. */
+export function withGivenUp(
+  { results, approvals }: {
+    readonly results: readonly CallAnswer[];
+    readonly approvals: readonly Approval[];
+  },
+  pending: readonly PausedCall[],
+): { readonly results: readonly CallAnswer[]; readonly approvals: readonly Approval[] } {
+  const known = new Set([...results, ...approvals].map(({ ref }) => ref));
+  const left = pending.filter(({ ref }) => !known.has(ref));
+  const of = (wanted: PausedCall["reason"]) => left.filter(({ reason }) => reason === wanted);
+  return {
+    results: [...results, ...of("tool").map(({ ref }) => ({ ref, error: GIVEN_UP }))],
+    approvals: [
+      ...approvals,
+      ...of("approval").map(({ ref }) => ({ ref, approved: false, reason: GIVEN_UP })),
+    ],
+  };
 }
 
 /** A message of a model, and the index of the sent one that it comes of. */

@@ -23,6 +23,7 @@ import {
   fileUrl,
   finishMetadata,
   insertedPart,
+  messageBehind,
   outputText,
   outputValue,
   partId,
@@ -93,8 +94,8 @@ class TurnMessage {
   #model = "";
   readonly #client: ClientNote | undefined;
 
-  constructor({ turn, client }: Entry) {
-    this.#id = client?.id ?? turn;
+  constructor({ turn, client }: Entry, said: UserEntry | null) {
+    this.#id = client?.id ?? (said === null ? turn : messageBehind(turn, said.seq));
     this.#client = client;
   }
 
@@ -222,12 +223,16 @@ export function uiMessages(
   const messages: LoggedMessage[] = [];
   /** The turn that the last message of the user began; what is said to it later belongs to its answer. */
   let asked: string | null = null;
+  /** A message of the user to a turn that was under way. */
+  let said: UserEntry | null = null;
   let turn: { readonly id: string; readonly from: number; readonly made: TurnMessage } | undefined;
   for (const entry of [...entries, null]) {
     const seq = entry?.seq ?? entries.length;
     let compacted = entry?.compacted ?? (made?.at === seq ? made.note : undefined);
     if (entry === null && pause !== undefined) turn?.made.askFor(pause);
-    if (turn !== undefined && entry?.turn !== turn.id) {
+    // What was sent as a message stays one.
+    const isMessage = entry?.kind === "user" && (entry.turn !== asked || entry.client !== undefined);
+    if (turn !== undefined && (entry?.turn !== turn.id || isMessage)) {
       // At the end of a turn it belongs to that one: the next one has not begun.
       if (compacted !== undefined) turn.made.addData(compactionPart(compacted));
       compacted = undefined;
@@ -235,12 +240,13 @@ export function uiMessages(
       turn = undefined;
     }
     if (entry === null) break;
-    if (entry.kind === "user" && entry.turn !== asked) {
+    if (entry.kind === "user" && isMessage) {
+      said = entry.turn === asked ? entry : null;
       asked = entry.turn;
       messages.push({ message: userMessage(entry), from: seq, to: seq + 1 });
       continue;
     }
-    turn ??= { id: entry.turn, from: seq, made: new TurnMessage(entry) };
+    turn ??= { id: entry.turn, from: seq, made: new TurnMessage(entry, said) };
     if (compacted !== undefined) turn.made.addData(compactionPart(compacted));
     if (entry.kind === "assistant") turn.made.addStep(entry);
     else if (entry.kind === "user") {

@@ -22,6 +22,11 @@ export function compactionPart(note: CompactionNote): UiPart {
   return { type: "data-compaction", id: `view-${note.view}`, data: { phase: "applied", ...note } };
 }
 
+/** The id of the message with which a turn goes on behind one that the user has sent along with answers. */
+export function messageBehind(turn: string, said: number): string {
+  return `${turn}:${said}`;
+}
+
 /** What was said to a turn while it ran; `ref` names its entry. */
 export function insertedPart(
   { ref, input }: { readonly ref: string; readonly input: UserMessage["content"] },

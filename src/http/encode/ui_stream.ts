@@ -13,6 +13,7 @@ import {
   fileUrl,
   finishMetadata,
   insertedPart,
+  messageBehind,
   outputText,
   partId,
   type UiPart,
@@ -38,6 +39,12 @@ interface ShownCall {
   state: "streaming" | "available" | "running" | "answered";
 }
 
+/**
+ * What the client has of the turn already, where the events do not begin with its start: the message that goes on, or
+ * the message of the user behind which the turn goes on in another one.
+ */
+export type GoesOn = { readonly message: string } | { readonly behind: string };
+
 type Finished = Extract<TurnEvent, { type: "turn.finished" }>;
 
 /** Makes the frames of one turn. Events go in from the first one on, in order. */
@@ -47,7 +54,7 @@ export class UiStreamEncoder {
   #step = 0;
   #isStepOpen = false;
   #hadStep = false;
-  #goesOn: string | null;
+  #goesOn: GoesOn | null;
   /** Of a turn that waits what its end says, if it is one: another stream may tell how it went on. */
   #state: "running" | "over" | Readonly<Record<string, unknown>> = "running";
   #parts = 0;
@@ -55,20 +62,32 @@ export class UiStreamEncoder {
   #reasoning: string | null = null;
   #calls = new Map<string, ShownCall>();
 
-  /** @param goesOn The turn that goes on, where the events do not begin with its start. */
-  constructor(goesOn?: { readonly turn: string }) {
-    this.#goesOn = goesOn?.turn ?? null;
+  /** @param goesOn What the client has already, where the events do not begin with the start of the turn. */
+  constructor(goesOn?: GoesOn) {
+    this.#goesOn = goesOn ?? null;
   }
 
   /** One event as frames; none where it has nothing to say to a client. */
   encode(event: TurnEvent): string {
+    if (this.#goesOn !== null && "behind" in this.#goesOn) {
+      return this.#encodeBehind(event, this.#goesOn.behind);
+    }
     // The client goes on with the message that it has.
     if (this.#goesOn !== null && event.type !== "turn.started") {
-      this.#push("start", { messageId: this.#goesOn });
+      this.#push("start", { messageId: this.#goesOn.message });
     }
     this.#goesOn = null;
     this.#state = "running";
     this.#take(event);
+    return this.#frames();
+  }
+
+  /** What comes before the message of the user belongs to one that the client has closed: it cannot take it in there. */
+  #encodeBehind(event: TurnEvent, turn: string): string {
+    if (event.type === "error") this.#take(event);
+    if (event.type !== "user.message") return this.#frames();
+    this.#goesOn = null;
+    this.#push("start", { messageId: messageBehind(turn, Number(event.ref.slice(1))) });
     return this.#frames();
   }
 

@@ -16,7 +16,7 @@ import {
   frontendTools,
   instructionsOf,
 } from "../decode/agui_request.ts";
-import { inputOf, noteOf } from "../decode/ui_request.ts";
+import { inputOf, noteOf, withGivenUp } from "../decode/ui_request.ts";
 import { AguiEncoder, aguiFrames } from "../encode/agui.ts";
 import type { AppEnv } from "../env.ts";
 import type { StartedTurn, StartRequest, TurnHost } from "../host.ts";
@@ -45,16 +45,24 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   async function answer(run: AguiRun, rest: Rest): Promise<Begun | null> {
     const lease = (await store.read({ ...rest.owner, session: run.threadId }))?.head.lease;
     const { turn = "", pause } = lease ?? {};
-    const { results, approvals } = answersIn(run, { turn, pending: pause?.pending ?? [] });
+    const pending = pause?.pending ?? [];
+    const { results, approvals } = answersIn(run, { turn, pending });
     if (results.length + approvals.length === 0) return null;
-    const started = await host.answer({ ...rest, turn, results, approvals });
+    const message = run.messages.findLast(({ role }) => role !== "activity");
+    const said = message?.role === "user" ? chatMessages(run).at(-1) : undefined;
+    const answers = said === undefined ? { results, approvals } : {
+      // Who says something new has given up what he has not answered.
+      ...withGivenUp({ results, approvals }, pending),
+      input: inputOf(said),
+      client: noteOf(said),
+    };
+    const started = await host.answer({ ...rest, turn, ...answers });
     return started === null ? null : { started, answered: new Set(results.map(({ ref }) => ref)) };
   }
 
   async function begin(run: AguiRun, agentName: string, rest: Rest): Promise<Begun> {
     const last = run.messages.findLast(({ role }) => role !== "activity");
-    const isNew = last?.role === "user" && (run.resume ?? []).length === 0;
-    const going = isNew ? null : await answer(run, rest);
+    const going = await answer(run, rest);
     if (going !== null) return going;
     if (last?.role === "tool") {
       const detail = `Cannot go on with the thread ${

@@ -14,8 +14,8 @@ import type { TurnEvent } from "../../loop/events.ts";
 import type { Entry, ResultEntry, SessionKey, SessionState } from "../../ports.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
 import { uiMessages } from "../encode/ui_messages.ts";
-import { answersIn, chatBody, inputOf, noteOf, type SentMessage } from "../decode/ui_request.ts";
-import { UI_STREAM_HEADERS, UiStreamEncoder } from "../encode/ui_stream.ts";
+import { answersIn, chatBody, inputOf, noteOf, type SentMessage, withGivenUp } from "../decode/ui_request.ts";
+import { type GoesOn, UI_STREAM_HEADERS, UiStreamEncoder } from "../encode/ui_stream.ts";
 import type { AppEnv } from "../env.ts";
 import { askedAgain, beginAt, beginWhole, historyOf, startsWith } from "../chat_history.ts";
 import { HistoryViews } from "../history.ts";
@@ -53,7 +53,7 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const views = new HistoryViews(store);
   const app = new Hono<AppEnv>();
 
-  function respond({ events, leave }: Following, goesOn?: { readonly turn: string }): Response {
+  function respond({ events, leave }: Following, goesOn?: GoesOn): Response {
     const encoder = new UiStreamEncoder(goesOn);
     const stream = sseStream(events, {
       encode: (event) => encoder.encode(event),
@@ -71,16 +71,31 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     return { ...c.get("principal"), session };
   }
 
-  /** Answers calls of a turn that waits; null where none does. */
+  /** Answers calls of a turn that waits, and says what the user does behind that; null where none does. */
   async function answer(
     message: SentMessage,
-    { key, clientSignal }: { readonly key: SessionKey; readonly clientSignal: AbortSignal },
+    { key, said, onPaused, clientSignal }: {
+      readonly key: SessionKey;
+      readonly said?: SentMessage | undefined;
+      readonly onPaused: TurnRequest["onPaused"];
+      readonly clientSignal: AbortSignal;
+    },
   ): Promise<StartedTurn | null> {
-    const { lease } = (await store.read(key))?.head ?? {};
+    const { head, entries = [] } = await store.read(key) ?? {};
+    const { lease } = head ?? {};
     const pending = lease?.pause?.pending ?? [];
-    if (lease === undefined || lease.turn !== message.id || pending.length === 0) return null;
+    if (lease === undefined || pending.length === 0) return null;
+    const waiting = uiMessages(entries).at(-1);
+    if (waiting?.message.id !== message.id) return null;
     const answers = answersIn(message, pending);
-    if (answers.results.length + answers.approvals.length === 0) {
+    const isEmpty = answers.results.length + answers.approvals.length === 0;
+    if (said !== undefined) {
+      if (isEmpty) return null;
+      const all = onPaused === "abort" ? withGivenUp(answers, pending) : answers;
+      const input = { input: inputOf(said), client: noteOf(said) };
+      return await host.answer({ owner: key, turn: lease.turn, clientSignal, ...all, ...input });
+    }
+    if (isEmpty) {
       throw bad("messages", "no answer to a call that waits", `one for ${pending.map(({ name }) => name)}`);
     }
     return await host.answer({ owner: key, turn: lease.turn, clientSignal, ...answers });
@@ -104,13 +119,24 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const last = body.message ?? body.messages?.at(-1);
     const isAgain = body.trigger === "regenerate-message";
     const wanted = "a new message of the user, or answers to calls that wait";
-    if (!isAgain && last?.role === "assistant") {
-      const started = await answer(last, { key, clientSignal: request.signal });
+    const { onDisconnect = "abort", onPaused = "abort" } = body;
+    // What calls gave may come right before what the user says now.
+    const said = last?.role === "user" ? last : undefined;
+    const answered = said === undefined
+      ? last
+      : body.message === undefined
+      ? body.messages?.at(-2)
+      : undefined;
+    if (!isAgain && answered?.role === "assistant") {
+      const started = await answer(answered, { key, said, onPaused, clientSignal: request.signal });
       if (started !== null) {
         const { agent = "default" } = started;
         const events = followedBy(started.events, () => remember({ key, agent }));
-        return respond({ ...started, events }, { turn: started.turn });
+        if (said === undefined) return respond({ ...started, events }, { message: answered.id });
+        return respond({ ...started, events }, { behind: started.turn });
       }
+    }
+    if (!isAgain && last?.role === "assistant") {
       throw new SelvageError(
         "turn_not_paused",
         `Cannot go on with the message ${JSON.stringify(last.id)}: no call of it waits for an answer`,
@@ -125,7 +151,6 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     } else throw bad("messages", last === undefined ? "none" : `one of the ${last.role} at the end`, wanted);
     const system = body.messages?.filter(({ role }) => role === "system") ?? [];
     const instructions = system.map(inputOf).filter((text) => typeof text === "string" && text !== "");
-    const { onDisconnect = "abort", onPaused = "abort" } = body;
     const started = await host.start({
       owner: c.get("principal"),
       agentName: agent,
