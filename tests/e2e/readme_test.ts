@@ -33,7 +33,7 @@ Deno.test("README names tasks, variables and defaults that exist", async () => {
     ok(source.includes(`${name}: [`), `the variable ${name}`);
     const digits = fallback?.match(/^`([\d.]+)`$/)?.[1];
     if (digits === undefined) continue;
-    const declared = source.slice(source.indexOf(`${name}: [`)).match(/default\(([\d_.]+)\)/)?.[1];
+    const declared = source.slice(source.indexOf(`${name}: [`)).match(/default\("?([\d_.]+)"?\)/)?.[1];
     equal(declared?.replaceAll("_", ""), digits, `the default of ${name}`);
   }
   match(readme, /npx -y deno@2\.9\.6 task demo/);
