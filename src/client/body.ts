@@ -25,6 +25,9 @@ export const machineClock: Clock = {
   },
 };
 
+/** Characters of an answer that is no stream: pages of sessions stay far below. */
+const MAX_TEXT = 256 * 1024 * 1024;
+
 /** What {@link readText} needs. */
 export interface ReadOptions {
   /** What time is measured by. */
@@ -92,9 +95,29 @@ export async function* readText(
   }
 }
 
-/** The whole text of a body. */
+/**
+ * The whole text of a body.
+ *
+ * @throws ClientError `bad_answer` for one of over 256 Mi characters; else as {@link readText}.
+ */
 export async function wholeText(response: Response, options: ReadOptions): Promise<string> {
+  const text = await startOfText(response, { ...options, maxLength: MAX_TEXT + 1 });
+  if (text.length <= MAX_TEXT) return text;
+  throw new ClientError(
+    "bad_answer",
+    `Cannot read the answer: found over ${MAX_TEXT} characters, wanted less`,
+  );
+}
+
+/** The text of a body as far as it is wanted; the rest is left. Throws like {@link readText}. */
+export async function startOfText(
+  response: Response,
+  { maxLength, ...options }: ReadOptions & { readonly maxLength: number },
+): Promise<string> {
   let text = "";
-  for await (const piece of readText(response, options)) text += piece;
+  for await (const piece of readText(response, options)) {
+    text += piece;
+    if (text.length >= maxLength) break;
+  }
   return text;
 }

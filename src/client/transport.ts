@@ -4,8 +4,11 @@
  * @module
  */
 import type { Clock } from "../ports.ts";
-import { machineClock, type ReadOptions, wholeText } from "./body.ts";
+import { machineClock, type ReadOptions, startOfText, wholeText } from "./body.ts";
 import { ClientError } from "./error.ts";
+
+/** Characters that are read of what says why something was refused. */
+const MAX_PROBLEM = 1024 * 1024;
 
 /** The `fetch` that a client calls. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -232,7 +235,7 @@ export class Transport {
     { action, signal }: { readonly action: string; readonly signal: AbortSignal | undefined },
   ): Promise<ClientError> {
     const { status, headers } = response;
-    const text = await wholeText(response, this.reading(signal));
+    const text = await startOfText(response, { ...this.reading(signal), maxLength: MAX_PROBLEM });
     const wait = retryAfter(headers.get("retry-after"), this.clock.now());
     const waits = wait === null ? {} : { retryAfterMs: wait };
     let problem: unknown = null;

@@ -92,6 +92,25 @@ Deno.test("what stays as it is, is told at once", async () => {
   }
 });
 
+Deno.test("an error without an end is known by its status", async () => {
+  let sent = 0;
+  const endless = () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          sent += 65_536;
+          controller.enqueue(new Uint8Array(65_536).fill(97));
+          // Far more than is wanted: a reader that takes it all is told at once.
+          if (sent > 64 * 1024 * 1024) controller.error(new Error("read on"));
+        },
+      }),
+      { status: 500 },
+    );
+  const { client } = makeClient([endless]);
+  await rejects(client.sessions.get("s"), { code: "bad_answer", status: 500 });
+  ok(sent < 4 * 1024 * 1024, `read ${sent}`);
+});
+
 Deno.test("a repeated POST carries the same key and the same body; another request another key", async () => {
   const { client, requests, run } = makeClient([gone, problem("bad_request", 400)]);
   const turn = client.turn({ input: "hi" });
