@@ -18,6 +18,10 @@ const CONNECT_MS = 5_000;
 /** Milliseconds after which a list is asked for again, changed or not: word of a change can get lost. */
 const LIST_MS = 300_000;
 
+/** Tools of a server, and characters of the JSON of its list: more would leave a model no room for anything else. */
+const MAX_TOOLS = 1_000;
+const MAX_LIST = 256 * 1024;
+
 /** Milliseconds until a server that failed is tried again; twice as many each time. */
 const RETRY_MS = { first: 1_000, most: 60_000 } as const;
 
@@ -153,6 +157,7 @@ export class McpConnection {
         timeoutMs: CONNECT_MS,
       });
       if (asked.kind !== "done") throw new Error(`no answer in ${CONNECT_MS} ms`);
+      refuseLong(asked.value);
       // In an order of our own: a server that tells the same in another order has not changed.
       this.#tools = asked.value.toSorted((a, b) => a.name < b.name ? -1 : 1);
       this.#listedAt = clock.now();
@@ -217,6 +222,20 @@ export class McpConnection {
     this.#live = null;
     this.#isStale = true;
     if (live.calls === 0) void live.client.close().catch(() => {});
+  }
+}
+
+/** Refuses a list that would make every turn fail: it costs its server's tools alone. */
+function refuseLong(tools: readonly McpTool[]): void {
+  if (tools.length > MAX_TOOLS) {
+    throw new Error(`it lists ${tools.length} tools, wanted at most ${MAX_TOOLS}`);
+  }
+  const told = tools.map((
+    { name, title, description, inputSchema },
+  ) => [name, title, description, inputSchema]);
+  const length = JSON.stringify(told).length;
+  if (length > MAX_LIST) {
+    throw new Error(`its list of tools has ${length} characters, wanted at most ${MAX_LIST}`);
   }
 }
 

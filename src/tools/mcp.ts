@@ -67,7 +67,9 @@ const MAX_CONNECTIONS = 200;
  * Makes the tools of MCP servers those of an agent. Connections are made when a turn first needs them, and made again
  * when they are lost. A server that cannot be reached costs a turn five seconds at most, and its tools; one that was
  * reached before keeps them, and its calls are answered with errors until it is back. A change of a server's list
- * counts from the next turn on: within a turn the tools, and so the prefix of its requests, stay as they are.
+ * counts from the next turn on: within a turn the tools, and so the prefix of its requests, stay as they are. A list of
+ * over 1,000 tools or 256 Ki characters is refused like a server that is not there, and no redirect to another server
+ * is followed.
  *
  * @param servers Servers by name, 1 to 32 of `A-Z a-z 0-9 _ -`. The name stands in front of that of a tool where
  *   another tool has the same, or where it would not fit what providers accept.

@@ -465,3 +465,23 @@ Deno.test("mcpTools() follows a redirect on its server, and takes its headers to
   assert.match(away.lines.join(), /redirect/);
   assert.deepEqual(elsewhere, []);
 });
+
+for (
+  const [what, tools, line] of [
+    ["too many tools", named(...Array.from({ length: 1_001 }, (_, n) => `t${n}`)), /it lists 1001 tools/],
+    [
+      "too long a list",
+      [{ name: "long", description: "x".repeat(300_000), run: () => "" }],
+      /its list of tools has \d+ characters/,
+    ],
+  ] as const
+) {
+  Deno.test(`mcpTools() goes on without a server that lists ${what}, with those of the others`, async () => {
+    await using lies = new McpDouble(tools);
+    await using fine = new McpDouble(named("read"));
+    await using rig = new Rig({ lies: lies.url, fine: fine.url }, [{ calls: [{ name: "read", input: {} }] }]);
+    assert.deepEqual(await rig.run(), [["ok", "read ran"]]);
+    assert.deepEqual(rig.offered, ["read"]);
+    assert.match(rig.lines.join(), line);
+  });
+}
