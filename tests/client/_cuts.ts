@@ -25,7 +25,9 @@ export const impatient: Clock = {
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      const timer = ms < 20_000 ? setTimeout(resolve, 0) : undefined;
+      // 5 s are the moment that a turn has to say its name: no wait between tries is as long to the millisecond.
+      const isLimit = ms >= 20_000 || ms === 5_000;
+      const timer = isLimit ? undefined : setTimeout(resolve, 0);
       signal?.addEventListener("abort", () => {
         clearTimeout(timer);
         reject(signal.reason);

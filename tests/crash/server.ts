@@ -73,8 +73,8 @@ const app = createApp({
   clock,
 });
 
-async function handle(request: Request): Promise<Response> {
-  if (new URL(request.url).pathname !== "/death") return await app.fetch(request);
+async function handle(request: Request, info: Deno.ServeHandlerInfo): Promise<Response> {
+  if (new URL(request.url).pathname !== "/death") return await app.fetch(request, info);
   passed = 0;
   death = await request.json();
   return new Response(null, { status: 204 });
