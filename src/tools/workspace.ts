@@ -164,7 +164,7 @@ function check(overlay: Overlay, given: string): string {
  *
  * const [listFiles] = workspaceTools();
  * const context = { signal: new AbortController().signal, session: "s1", tenant: "local" };
- * console.log(listFiles?.execute({ path: "units/07" }, context));
+ * console.log(listFiles?.execute?.({ path: "units/07" }, context));
  * ```
  */
 export function workspaceTools(options: WorkspaceOptions = {}): readonly Tool[] {
