@@ -22,15 +22,18 @@ function clientTool({ name, description, inputSchema }: ToolSchema): Tool {
 }
 
 /**
- * An agent with the tools that a client brought along.
+ * An agent with the tools that a client brought along. One that the agent leaves to its clients anyway is the agent's:
+ * a client that declares it says that it runs it.
  *
  * @param agent The agent.
  * @param clientTools The client's tools.
  * @throws SelvageError `bad_client_tools` where two tools have one name, or the tools leave no room for messages.
  */
 export function withClientTools(agent: ReadyAgent, clientTools: readonly ToolSchema[] = []): ReadyAgent {
-  if (clientTools.length === 0) return agent;
-  const names = [...toolsOf(agent), ...clientTools].map(({ name }) => name);
+  const left = ownTools(agent.tools).filter(({ execute }) => execute === undefined).map(({ name }) => name);
+  const brought = clientTools.filter(({ name }) => !left.includes(name));
+  if (brought.length === 0) return agent;
+  const names = [...toolsOf(agent), ...brought].map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) {
     throw new SelvageError(
@@ -42,7 +45,7 @@ export function withClientTools(agent: ReadyAgent, clientTools: readonly ToolSch
       { fields: { field: "clientTools" } },
     );
   }
-  const own = { ...agent, tools: [...ownTools(agent.tools), ...clientTools.map(clientTool)] };
+  const own = { ...agent, tools: [...ownTools(agent.tools), ...brought.map(clientTool)] };
   try {
     budgetOf(own);
   } catch (error) {

@@ -214,6 +214,26 @@ for (
   });
 }
 
+Deno.test("runTurn() takes a client's tool of the name of one that the agent leaves to its clients as that one", async () => {
+  const bench = new Bench({
+    script: replies(calls("locate", { n: 1 }), { text: "Oslo it is." }),
+    tools: [clientTool("locate")],
+  });
+  const clientTools = [{ name: "locate", description: "Locates", inputSchema: { type: "object" } }];
+  const { pending } = pausedOf(await bench.run("Where am I?", { clientTools }));
+  assert.deepEqual(pending.map(({ name, reason }) => [name, reason]), [["locate", "tool"]]);
+  const after = await bench.answer({ results: [{ ref: "e1.0", output: "Oslo" }] });
+  assert.equal(endOf(after), "stop");
+  // The schema is the agent's: another one would be another prefix.
+  const [request] = bench.requests;
+  assert.deepEqual(
+    request?.tools.filter(({ name }) => name === "locate").map(({ description }) => description),
+    [
+      "The client does locate",
+    ],
+  );
+});
+
 Deno.test("answerTurn() refuses what does not fit, and stores nothing of it", async () => {
   const bench = new Bench({
     script: replies({
