@@ -62,8 +62,8 @@ Deno.test("an upload that breaks off is no fault of the service: nothing is logg
   const { error } = console;
   console.error = (...words: unknown[]) => logged.push(...words);
   const codes: (string | undefined)[] = [];
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-    const response = await app.fetch(request);
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request, info) => {
+    const response = await app.fetch(request, info);
     codes.push((await response.clone().json()).code);
     return response;
   });
