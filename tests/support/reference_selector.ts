@@ -218,7 +218,9 @@ export class NaiveCosts {
   constructor(readonly records: Log, readonly policy: CutPolicy) {
     const { budget } = policy;
     this.from = policy.from ?? 0;
-    this.reserve = policy.reserve ?? Math.floor(Math.min(Math.max(300, 0.15 * budget), 4_000, budget / 2));
+    // A third of the budget, or 110 tokens where half of it has them, whichever is more.
+    const most = budget / 3 >= 110 ? budget / 3 : Math.min(110, budget / 2);
+    this.reserve = policy.reserve ?? Math.floor(Math.min(Math.max(300, 0.15 * budget), 4_000, most));
     // A pin keeps its whole atom: half a pair is none.
     this.pinned = wholeAtoms(records, policy.pinned ?? []);
     this.costs = messagesOf(records).map((parts) => {
