@@ -116,7 +116,7 @@ export function raw(url: string): (request: Request) => Promise<Response> {
 }
 
 /** The service, as an embedder makes it. */
-export function own(url: string): (request: Request) => Response | Promise<Response> {
+export function own(url: string): Deno.ServeHandler {
   const lines = "const line = 0;\n".repeat(1_000);
   const readFile = defineTool({
     name: "read_file",
@@ -137,8 +137,8 @@ export function own(url: string): (request: Request) => Response | Promise<Respo
 if (import.meta.main) {
   const [role, url = ""] = Deno.args;
   const handle = role === "model" ? model() : role === "raw" ? raw(url) : own(url);
-  const serve = (request: Request): Response | Promise<Response> => {
-    if (!request.url.endsWith(CPU_PATH)) return handle(request);
+  const serve = (request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response> => {
+    if (!request.url.endsWith(CPU_PATH)) return handle(request, info);
     const { system, user } = process.cpuUsage();
     return new Response(String(user + system));
   };

@@ -117,8 +117,8 @@ async function serve(kind: Kind, model: string): Promise<void> {
     hostname: "127.0.0.1",
     port: 0,
     onListen: ({ port }) => console.log(`http://127.0.0.1:${port}`),
-  }, (request) => {
-    if (new URL(request.url).pathname !== "/used") return answer(request);
+  }, (request, info) => {
+    if (new URL(request.url).pathname !== "/used") return answer(request, info);
     const { user, system } = process.cpuUsage();
     return Response.json({ cpu: (user + system) / 1_000, writes });
   });
@@ -153,7 +153,7 @@ function passOn(model: string): (request: Request) => Promise<Response> {
   };
 }
 
-function serveApp(store: Store, baseURL: string): (request: Request) => Response | Promise<Response> {
+function serveApp(store: Store, baseURL: string): Deno.ServeHandler {
   const read = defineTool({
     name: TOOL.name,
     description: TOOL.description,
