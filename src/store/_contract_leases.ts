@@ -1,5 +1,5 @@
 /**
- * The contract of stores: leases, and turns that are taken over. Long, as it is a list.
+ * The contract of stores: leases, and turns that are taken over. Over 300 lines: it is a list.
  *
  * @module
  */

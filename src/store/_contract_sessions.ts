@@ -1,5 +1,5 @@
 /**
- * The contract of stores: sessions, their entries and views. Long, as it is a list.
+ * The contract of stores: sessions, their entries and views. Over 300 lines: it is a list.
  *
  * @module
  */

@@ -4,7 +4,8 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { SessionKey } from "../ports.ts";
+import type { Owner, SessionKey } from "../ports.ts";
+import { nameOf } from "./_key.ts";
 
 /** Sessions in one page. */
 export const PAGE_SESSIONS = { default: 50, most: 500 } as const;
@@ -56,4 +57,16 @@ export function noPlace(after: string): SelvageError {
     `Cannot list sessions: found after ${found}, wanted what an earlier page gave as next`,
     { fields: { field: "after" } },
   );
+}
+
+/** Says whether a session is in the list of an owner, or of all. */
+export function isListed(owner: Owner | null, { tenant, user = "" }: Owner): boolean {
+  return owner === null || (tenant === owner.tenant && user === (owner.user ?? ""));
+}
+
+/** Orders sessions by the time when they were made, then by name. */
+export function compareListed(a: ListedSession, b: ListedSession): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;
+  const [one, other] = [nameOf(a.key), nameOf(b.key)];
+  return one < other ? -1 : one > other ? 1 : 0;
 }

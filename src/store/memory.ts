@@ -37,7 +37,7 @@ import {
 } from "./_head.ts";
 import { isFree, toText } from "./_json.ts";
 import { bareKey, nameOf } from "./_key.ts";
-import { type ListedSession, pageName, pageSize, placeOfPage } from "./_pages.ts";
+import { compareListed, isListed, pageName, pageSize, placeOfPage } from "./_pages.ts";
 
 /** Settings of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -75,7 +75,6 @@ interface Claimed {
 /** Claims and batches of events that are stored before old ones are looked for. */
 const WRITES_BETWEEN_SWEEPS = 1_000;
 
-/** No method awaits anything, so each one is atomic; they are `async` so that errors come as rejections. */
 class MemoryStore implements Store {
   readonly #sessions = new Map<string, Session>();
   readonly #claims = new Map<string, Claimed>();
@@ -143,7 +142,9 @@ class MemoryStore implements Store {
     if (session === undefined) return;
     session.head = head;
     const branch = branchOf(after);
-    if (added.length > 0) session.entries.set(branch, (session.entries.get(branch) ?? []).concat(added));
+    const entries = session.entries.get(branch) ?? [];
+    for (const text of added) entries.push(text);
+    session.entries.set(branch, entries);
     if (view !== undefined) session.views.set(viewName(after, after.view), view);
     if (batch !== null) this.#addBatch(session, lease.turn, batch);
   }
@@ -173,8 +174,10 @@ class MemoryStore implements Store {
     const end = after === undefined ? null : placeOfPage(after);
     const rest = [...this.#sessions.values()]
       .map(({ key, head }) => ({ key: { ...key }, head: JSON.parse(head) as SessionHead }))
-      .filter(({ key, head }) => isOf(owner, key) && (end === null || compare({ key, ...head }, end) < 0))
-      .sort((a, b) => compare({ key: b.key, ...b.head }, { key: a.key, ...a.head }));
+      .filter(({ key, head }) =>
+        isListed(owner, key) && (end === null || compareListed({ key, ...head }, end) < 0)
+      )
+      .sort((a, b) => compareListed({ key: b.key, ...b.head }, { key: a.key, ...a.head }));
     const sessions = rest.slice(0, size);
     const last = sessions.at(-1);
     return {
@@ -274,17 +277,6 @@ function batchOf(events: readonly StoredEvent[], at: number): EventBatch | null 
   const last = events.at(-1);
   if (last === undefined) return null;
   return { at, last: eventNumber(last), text: toText(events, `events to ${last.id}`) };
-}
-
-function isOf(owner: Owner | null, { tenant, user = "" }: Owner): boolean {
-  return owner === null || (tenant === owner.tenant && user === (owner.user ?? ""));
-}
-
-/** Orders sessions by the time when they were made, then by name. */
-function compare(a: ListedSession, b: ListedSession): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt - b.createdAt;
-  const [one, other] = [nameOf(a.key), nameOf(b.key)];
-  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /**

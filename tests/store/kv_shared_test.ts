@@ -1,3 +1,4 @@
+/** One database that several stores use at a time. Over 300 lines: a list of cases that share one way to open it. */
 import assert from "node:assert/strict";
 import type { Commit, SessionPage, Store } from "../../src/ports.ts";
 import { kvStore } from "../../src/store/kv.ts";
