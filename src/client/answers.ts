@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CompactedSession } from "../loop/compact_now.ts";
 import type { Entry, PausedCall } from "../ports.ts";
 
 /** A session as lists show it. Times are milliseconds since the epoch. */
@@ -85,37 +86,7 @@ export interface SessionPins {
 }
 
 /** What a compaction between two turns came to, or would. */
-export interface SessionCompaction {
+export interface SessionCompaction extends CompactedSession {
   /** Its session. */
   readonly session: string;
-  /** What came of it. */
-  readonly outcome: "applied" | "nothing" | "deferred" | "rejected";
-  /** Whether nothing was stored. */
-  readonly dryRun: boolean;
-  /** Number of the view in force, or of the one that would be. */
-  readonly view: number;
-  /** Tokens of the context before. */
-  readonly tokensBefore: number;
-  /** Tokens of the context after. */
-  readonly tokensAfter: number;
-  /** Which way the cut was found. */
-  readonly method?: "near" | "trim" | "forward";
-  /** First entry that stays raw. */
-  readonly cut?: number;
-  /** Tokens kept beyond the target, negative where less is kept. */
-  readonly distance?: number;
-  /** Pairs that go into the ledger. */
-  readonly pairs?: number;
-  /** Entries that leave the raw transcript: `e3`, `e5..e17`. */
-  readonly refs?: readonly string[];
-  /** What the summary is made of. */
-  readonly summary?: "ledger" | "ledger+prose";
-  /** The text of the summary. */
-  readonly ledger?: string;
-  /** Why the summarizer's prose is not in it. */
-  readonly summaryFailure?: string;
-  /** Why there is no cut now. */
-  readonly reason?: string;
-  /** Legal cuts around the target. */
-  readonly nearest?: { readonly before: number | null; readonly after: number | null };
 }

@@ -21,9 +21,11 @@ export interface ClientCall extends PendingCall {
 /**
  * Runs a tool on the client. What it gives is the output: text, a list of `text` and `file` parts, or any other JSON;
  * what it throws is an error for the model.
+ *
+ * The arguments are what the model wrote, held to no schema here. A function may say what it takes them for
+ * (`({ city }: { city: string }) => …`): the parameter is that of a method, which may be narrower.
  */
-// deno-lint-ignore no-explicit-any -- arguments are checked by the schema that the model was shown
-export type ClientToolFunction = (input: any, call: ClientCall) => unknown;
+export type ClientToolFunction = { run(input: unknown, call: ClientCall): unknown }["run"];
 
 /** A tool that the client brings along with the turn. */
 export interface ClientTool extends Omit<ToolSchema, "name"> {

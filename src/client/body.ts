@@ -6,25 +6,6 @@
 import type { Clock } from "../ports.ts";
 import { ClientError } from "./error.ts";
 
-/** Time as the machine has it. */
-export const machineClock: Clock = {
-  now: () => Date.now(),
-  sleep(ms, signal) {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const onAbort = (): void => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      }, ms);
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
-  },
-};
-
 /** Characters of an answer that is no stream: pages of sessions stay far below. */
 const MAX_TEXT = 256 * 1024 * 1024;
 

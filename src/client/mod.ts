@@ -1,6 +1,6 @@
 /**
  * A typed client of the service over `fetch`, for browsers, Node and Deno. It has no dependency, and imports nothing of
- * the service but types.
+ * the service but types and the machine's clock.
  *
  * @module
  */
@@ -13,7 +13,8 @@ export {
 } from "./client.ts";
 export { ClientError, type ClientErrorOptions } from "./error.ts";
 export type { ClientOptions, Fetch } from "./transport.ts";
-export { ClientTurn, type ClientTurnResult } from "./turn.ts";
+export { ClientTurn } from "./turn.ts";
+export type { ClientTurnResult } from "./seen.ts";
 export { ClientSessions, type EntryQuery } from "./sessions.ts";
 export type {
   ClientAnswers,
@@ -32,6 +33,7 @@ export type {
   SessionSummary,
   ShownEntry,
 } from "./answers.ts";
+export type { CompactedSession } from "../loop/compact_now.ts";
 export type { TurnEvent } from "../loop/events.ts";
 export type { InspectedAtom, InspectedContext } from "../loop/inspect.ts";
 export type { InspectedRequest } from "../loop/inspect_request.ts";

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { systemClock } from "../loop/clock.ts";
 import type { Clock } from "../ports.ts";
-import { machineClock, type ReadOptions, startOfText, wholeText } from "./body.ts";
+import { type ReadOptions, startOfText, wholeText } from "./body.ts";
 import { ClientError } from "./error.ts";
 
 /** Characters that are read of what says why something was refused. */
@@ -129,7 +130,7 @@ export class Transport {
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#headers = options.headers ?? {};
     this.#own = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
-    this.clock = options.clock ?? machineClock;
+    this.clock = options.clock ?? systemClock;
     this.random = options.random ?? Math.random;
     this.maxTries = Math.max(1, options.maxTries ?? 8);
     this.#stallMs = options.stallMs ?? 30_000;
@@ -188,16 +189,8 @@ export class Transport {
   }
 
   /** Asks, and again where that may help. */
-  async try(path: string, asked: Asked = {}): Promise<Response> {
-    const tries = new Tries(this, asked.maxTries);
-    for (;;) {
-      try {
-        return await this.ask(path, asked);
-      } catch (error) {
-        if (!(error instanceof ClientError)) throw error;
-        await tries.after(error, asked.signal);
-      }
-    }
+  try(path: string, asked: Asked = {}): Promise<Response> {
+    return this.#again(asked, () => this.ask(path, asked));
   }
 
   /**
@@ -205,15 +198,21 @@ export class Transport {
    *
    * @throws ClientError; the reason of the signal.
    */
-  async json<T>(path: string, asked: Asked = {}): Promise<T> {
-    const tries = new Tries(this, asked.maxTries);
+  json<T>(path: string, asked: Asked = {}): Promise<T> {
+    return this.#again(asked, async () => {
+      const response = await this.ask(path, asked);
+      return this.#parse(await wholeText(response, this.reading(asked.signal)), response.status) as T;
+    });
+  }
+
+  async #again<T>({ maxTries, signal }: Asked, once: () => Promise<T>): Promise<T> {
+    const tries = new Tries(this, maxTries);
     for (;;) {
       try {
-        const response = await this.ask(path, asked);
-        return this.#parse(await wholeText(response, this.reading(asked.signal)), response.status) as T;
+        return await once();
       } catch (error) {
         if (!(error instanceof ClientError)) throw error;
-        await tries.after(error, asked.signal);
+        await tries.after(error, signal);
       }
     }
   }

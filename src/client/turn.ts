@@ -5,7 +5,6 @@
  */
 import type { TurnEvent } from "../loop/events.ts";
 import type { PendingCall } from "../loop/pause.ts";
-import type { Usage } from "../ports.ts";
 import {
   answersFor,
   type ClientAnswers,
@@ -13,31 +12,13 @@ import {
   type ClientTurnRequest,
   turnBodyOf,
 } from "./asked.ts";
-import { readText } from "./body.ts";
 import { ClientError } from "./error.ts";
-import { SseParser } from "./sse.ts";
+import { readEvents } from "./events.ts";
+import { type ClientTurnResult, SeenTurn } from "./seen.ts";
 import { newKey, type Transport, Tries } from "./transport.ts";
 
 /** Milliseconds that a turn which is given up may take to say its name, so that it can be cancelled. */
 const NAME_MS = 5_000;
-
-/** What a turn came to. */
-export interface ClientTurnResult {
-  /** Id of the turn. */
-  readonly turn: string;
-  /** Its session. */
-  readonly session: string;
-  /** Text of the last step. */
-  readonly text: string;
-  /** Why it ended; `paused` where calls wait for answers. */
-  readonly reason: "paused" | "stop" | "length" | "content-filter" | "max-steps" | "aborted";
-  /** Model calls. */
-  readonly steps: number;
-  /** Sums over them. */
-  readonly usage: Usage;
-  /** Calls that wait. */
-  readonly pending: readonly PendingCall[];
-}
 
 /** Which turn: one that is to be started, or one that there is. */
 export type TurnStart =
@@ -48,8 +29,6 @@ export type TurnStart =
     readonly request: Pick<ClientTurnRequest, "tools" | "approve" | "signal">;
   };
 
-type EndEvent = Extract<TurnEvent, { readonly type: "turn.finished" | "turn.paused" }>;
-
 /**
  * A turn. It begins when its events are read first, by `for await` or `result()`; a stream that breaks is gone on with
  * behind the last event, also by another `for await`.
@@ -58,14 +37,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   readonly #transport: Transport;
   readonly #start: TurnStart;
   readonly #key: string;
-  #id: string | null = null;
-  #session = "";
-  /** Id of the last event that was seen. */
-  #last: string | null = null;
-  #text = "";
-  #error: Extract<TurnEvent, { readonly type: "error" }> | null = null;
-  /** The end that was seen, or the pause. */
-  #end: EndEvent | null = null;
+  readonly #seen: SeenTurn;
   #isCancelled = false;
   #isRead = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
@@ -77,30 +49,27 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     this.#transport = transport;
     this.#start = start;
     this.#key = "turn" in start ? "" : start.request.idempotencyKey ?? newKey();
-    if ("turn" in start) {
-      this.#id = start.turn;
-      this.#last = start.after ?? null;
-    }
+    this.#seen = new SeenTurn("turn" in start ? { id: start.turn, last: start.after ?? null } : {});
   }
 
   /** Id of the turn; null before its first event. */
   get id(): string | null {
-    return this.#id;
+    return this.#seen.id;
   }
 
   /** The session; empty before `turn.started` was seen. */
   get session(): string {
-    return this.#session;
+    return this.#seen.session;
   }
 
   /** Id of the last event that was seen: `client.follow()` goes on behind it. */
   get lastEventId(): string | null {
-    return this.#last;
+    return this.#seen.last;
   }
 
   /** The calls that wait, once `turn.paused` was seen. */
   get pending(): readonly PendingCall[] {
-    return this.#end?.type === "turn.paused" ? this.#end.pending : [];
+    return this.#seen.pending;
   }
 
   /**
@@ -120,8 +89,8 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     signal?.addEventListener("abort", onAbort, { once: true });
     let isLeft = true;
     try {
-      while (!this.#isCancelled || this.#id !== null) {
-        if (this.#end === null || this.#goesOn) yield* this.#connected(left.signal);
+      while (!this.#isCancelled || this.#seen.id !== null) {
+        if (this.#seen.end === null || this.#goesOn) yield* this.#connected(left.signal);
         if (this.#goesOn) continue;
         const answers = await answersFor(this.pending, { ...this.#start.request, signal: left.signal });
         if (answers === null) break;
@@ -136,7 +105,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       signal?.removeEventListener("abort", onAbort);
       left.abort(new DOMException("The events were left", "AbortError"));
       this.#isRead = false;
-      if (isLeft && (signal?.aborted || this.#end === null)) await this.#leave();
+      if (isLeft && (signal?.aborted || this.#seen.end === null)) await this.#leave();
     }
   }
 
@@ -146,20 +115,10 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
    * @throws ClientError where the turn ended with an error, or as the events do.
    */
   async result(): Promise<ClientTurnResult> {
-    if (this.#end?.type !== "turn.finished") {
+    if (this.#seen.end?.type !== "turn.finished") {
       for await (const _ of this) { /* Each is taken note of. */ }
     }
-    const end = this.#end as EndEvent | null;
-    if (end === null) throw new ClientError("turn_aborted", "The turn was cancelled before it had begun");
-    const { usage, steps } = end;
-    const reason = end.type === "turn.paused" ? "paused" : end.reason;
-    const place = { turn: this.#id ?? "", session: this.#session };
-    if (reason === "error") {
-      const { code, message, retryable } = this.#error ??
-        { code: "internal", message: "The turn failed", retryable: false };
-      throw new ClientError(code, message, { fields: { ...place, retryable, usage, steps } });
-    }
-    return { ...place, text: this.#text, reason, steps, usage, pending: this.pending };
+    return this.#seen.result();
   }
 
   /**
@@ -170,7 +129,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
    */
   async cancel(): Promise<boolean> {
     this.#isCancelled = true;
-    if (this.#id === null) return !this.#isRead;
+    if (this.#seen.id === null) return !this.#isRead;
     return await this.#cancel();
   }
 
@@ -210,7 +169,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   }
 
   get #path(): string {
-    if (this.#id !== null) return `/v1/turns/${encodeURIComponent(this.#id)}`;
+    if (this.#seen.id !== null) return `/v1/turns/${encodeURIComponent(this.#seen.id)}`;
     throw new TypeError("Cannot reach the turn: it has not begun, wanted its events to be read first");
   }
 
@@ -225,8 +184,8 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
 
   /** Cancels a turn whose reader has gone on purpose. */
   async #leave(): Promise<void> {
-    if ("turn" in this.#start || this.#id === null) return;
-    if (this.#start.request.onDisconnect === "continue" || this.#end?.type === "turn.finished") return;
+    if ("turn" in this.#start || this.#seen.id === null) return;
+    if (this.#start.request.onDisconnect === "continue" || this.#seen.end?.type === "turn.finished") return;
     try {
       await this.#cancel(3);
     } catch (error) {
@@ -249,20 +208,20 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     try {
       for (;;) {
         try {
-          for await (const event of this.#read(await this.#open(hard.signal), hard.signal)) {
+          for await (const event of this.#read(hard.signal)) {
             tries.reset();
-            if (event.type === "turn.started") this.#id = event.turn;
+            if (event.type === "turn.started") this.#seen.id = event.turn;
             left.throwIfAborted();
-            this.#see(event);
+            this.#seen.take(event);
             yield event;
             if (event.type === "turn.finished" || this.#goesOn) return;
           }
           // A pause may have been answered by somebody else: only behind the last event it is one.
-          if (this.#end !== null) return;
+          if (this.#seen.end !== null) return;
           throw new ClientError("network", "Cannot read the turn: its stream ended before the turn did");
         } catch (error) {
           if (!(error instanceof ClientError)) throw error;
-          if (error.code === "stream_lost" && this.#end !== null) return;
+          if (error.code === "stream_lost" && this.#seen.end !== null) return;
           await tries.after(error, left);
         }
       }
@@ -274,9 +233,15 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
 
   /** Whether it can be cancelled by name, or goes by its connection: else it gets a moment to say what it is called. */
   get #isNamed(): boolean {
-    if (this.#id !== null || "turn" in this.#start) return true;
+    if (this.#seen.id !== null || "turn" in this.#start) return true;
     const { onDisconnect, whenBusy } = this.#start.request;
     return onDisconnect !== undefined || whenBusy === "enqueue";
+  }
+
+  /** Events of the stream that comes next, those that were not seen before. */
+  async *#read(signal: AbortSignal): AsyncGenerator<TurnEvent, void> {
+    const response = await this.#open(signal);
+    yield* readEvents(response, { ...this.#transport.reading(signal), after: this.#seen.last });
   }
 
   /** The stream that comes next. */
@@ -286,10 +251,10 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       const next = this.#next;
       this.#goesOn = false;
       this.#next = null;
-      this.#end = null;
+      this.#seen.end = null;
       if (next !== null) return next;
     }
-    if (this.#id === null) {
+    if (this.#seen.id === null) {
       return await this.#transport.ask("/v1/turns", {
         method: "POST",
         body: turnBodyOf(this.#start.request as ClientTurnRequest),
@@ -297,7 +262,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
         signal,
       });
     }
-    const last = this.#last === null ? {} : { "last-event-id": this.#last };
+    const last = this.#seen.last === null ? {} : { "last-event-id": this.#seen.last };
     const response = await this.#transport.ask(`${this.#path}/events`, {
       headers: { accept, ...last },
       signal,
@@ -307,72 +272,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     throw new ClientError(
       "stream_lost",
       "Cannot go on with the turn: the service has no more of its events, and the last one seen is no end",
-      { status: 204, fields: { turn: this.#id, last: this.#last } },
+      { status: 204, fields: { turn: this.#seen.id, last: this.#seen.last } },
     );
   }
-
-  /** Events of one connection that were not seen before. */
-  async *#read(response: Response, signal: AbortSignal): AsyncGenerator<TurnEvent, void> {
-    const type = response.headers.get("content-type") ?? "";
-    if (!type.startsWith("text/event-stream")) {
-      await response.body?.cancel();
-      throw new ClientError(
-        "bad_answer",
-        `Cannot read the turn: found ${type || "no type"}, wanted a stream`,
-        {
-          status: response.status,
-        },
-      );
-    }
-    const parser = new SseParser();
-    for await (const text of readText(response, this.#transport.reading(signal))) {
-      for (const { id, event, data } of parser.push(text)) {
-        if (!isAfter(id, this.#last)) continue;
-        yield { ...bodyOf(data), type: event, id } as TurnEvent;
-      }
-    }
-  }
-
-  #see(event: TurnEvent): void {
-    this.#last = event.id;
-    this.#end = null;
-    switch (event.type) {
-      case "turn.started":
-        this.#session = event.session;
-        break;
-      case "step.started":
-        this.#text = "";
-        break;
-      case "text.delta":
-        this.#text += event.text;
-        break;
-      case "error":
-        this.#error = event;
-        break;
-      case "turn.paused":
-      case "turn.finished":
-        this.#end = event;
-        break;
-    }
-  }
-}
-
-/** Whether an event comes behind another of its turn; numbers rise, with gaps. */
-function isAfter(id: string, last: string | null): boolean {
-  const [, turn, number] = id.match(/^(.*):(\d+)$/s) ?? [];
-  const [, lastTurn, seen] = last?.match(/^(.*):(\d+)$/s) ?? [];
-  return turn !== lastTurn || Number(number) > Number(seen);
-}
-
-function bodyOf(data: string): Record<string, unknown> {
-  try {
-    const body: unknown = JSON.parse(data);
-    if (typeof body === "object" && body !== null) return body as Record<string, unknown>;
-  } catch {
-    // Told below.
-  }
-  throw new ClientError(
-    "bad_answer",
-    `Cannot read the turn: found the event ${JSON.stringify(data.slice(0, 80))}, wanted a JSON object`,
-  );
 }

@@ -28,12 +28,16 @@ export interface CompactRequest {
 }
 
 /** What came of it, or would. */
-export interface CompactAnswer {
+export interface CompactedSession {
+  /** What came of it. */
   readonly outcome: "applied" | "nothing" | "deferred" | "rejected";
+  /** Whether nothing was stored. */
   readonly dryRun: boolean;
   /** Number of the view in force, or of the one that would be. */
   readonly view: number;
+  /** Tokens of the context before. */
   readonly tokensBefore: number;
+  /** Tokens of the context after. */
   readonly tokensAfter: number;
   /** Which way the cut was found. */
   readonly method?: "near" | "trim" | "forward";
@@ -45,14 +49,17 @@ export interface CompactAnswer {
   readonly pairs?: number;
   /** Entries that leave the raw transcript: `e3`, `e5..e17`. */
   readonly refs?: readonly string[];
-  /** What the summary is made of, and its text. */
+  /** What the summary is made of. */
   readonly summary?: "ledger" | "ledger+prose";
+  /** The text of the summary. */
   readonly ledger?: string;
   /** Why no prose is in it, where a focus was given or a summarizer asked. */
   readonly summaryFailure?: string;
   /** Why there is no cut now. */
   readonly reason?: string;
+  /** Legal cuts around the target. */
   readonly nearest?: { readonly before: number | null; readonly after: number | null };
+  /** What was wrong with the view that was not used. */
   readonly violations?: readonly Rejection[];
 }
 
@@ -75,7 +82,7 @@ function refsOf(seqs: readonly number[]): readonly string[] {
  * @returns What came of it; that there is nothing to do is an answer.
  * @throws SelvageError `bad_budget` for a share that is out of the agent's limits; what {@link atRest} throws.
  */
-export async function compactNow(place: RestPlace, request: CompactRequest = {}): Promise<CompactAnswer> {
+export async function compactNow(place: RestPlace, request: CompactRequest = {}): Promise<CompactedSession> {
   const { compactTo, dryRun = false } = request;
   const compaction = compactTo === undefined ? undefined : { compactTo };
   if (compaction !== undefined) requireWithin(compaction, place.agent.compactionLimits);
@@ -102,7 +109,7 @@ async function compact(
     readonly request: CompactRequest;
     readonly signal: AbortSignal | null;
   },
-): Promise<CompactAnswer> {
+): Promise<CompactedSession> {
   const tokensBefore = await meter.estimate(context);
   const base = { dryRun: request.dryRun === true, view: context.view.version, tokensBefore };
   const planned = await planCompaction(context, {

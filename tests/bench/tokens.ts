@@ -12,6 +12,7 @@ import v8 from "node:v8";
 import vm from "node:vm";
 import { countPiece, readVocabulary } from "../../src/tokens/_bpe.ts";
 import { loadCounter, utf8Length } from "../../src/tokens/counter.ts";
+import { randomFrom } from "../support/random.ts";
 
 type Count = (text: string, limit?: number) => number;
 type Make = (length: number) => string;
@@ -29,18 +30,13 @@ const SEED = Number(Deno.env.get("SELVAGE_SEED") ?? Math.floor(Math.random() * 2
 
 // ---- texts -------------------------------------------------------------------------------------------------
 
-/** A small generator of pseudo-random numbers (mulberry32). All that is timed is the same on every run. */
-function randomFrom(seed: number) {
-  let state = seed;
-  return (below: number): number => {
-    state = state + 0x6d2b79f5 | 0;
-    let mixed = Math.imul(state ^ state >>> 15, 1 | state);
-    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-    return Math.floor(((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32 * below);
-  };
+/** Whole numbers below the one that is named. All that is timed is the same on every run. */
+function wholeFrom(seed: number) {
+  const next = randomFrom(seed);
+  return (below: number): number => Math.floor(next() * below);
 }
 
-let random = randomFrom(20260901);
+let random = wholeFrom(20260901);
 const pick = <T>(from: ArrayLike<T>): T => from[random(from.length)]!;
 const times = (n: number, make: (i: number) => string, between = "") =>
   Array.from({ length: n }, (_, i) => make(i)).join(between);
@@ -361,7 +357,7 @@ function fuzz(): string {
 async function reportExactness(): Promise<void> {
   console.log(`SELVAGE_FUZZ=${FUZZ} SELVAGE_SEED=${SEED}`);
   const before = random;
-  random = randomFrom(SEED);
+  random = wholeFrom(SEED);
   const { get_encoding } = await import("npm:tiktoken@1.0.22");
   for (const encoding of ["o200k_base", "cl100k_base"] as const) {
     const { count } = await loadCounter(encoding);

@@ -8,17 +8,6 @@ import { scripted } from "../../src/models/scripted.ts";
 import type { Clock } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
-/** Numbers from 0 to below 1 that are the same for the same seed. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ state >>> 15, state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ mixed >>> 7, mixed | 61);
-    return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32;
-  };
-}
-
 /** A clock for which waits between tries take no time, and time limits never run out. */
 export const impatient: Clock = {
   now: () => 1_700_000_000_000,
@@ -141,21 +130,23 @@ const tools = {
   },
 };
 
-/** Runs a turn over a way that breaks, and holds what was seen against what the service has stored. */
+/** Reads a turn to its end, and holds what was seen against what the service has stored; gives its text. */
+export async function readTurn(turn: ClientTurn, straight: Client): Promise<string> {
+  const seen = await Array.fromAsync(turn);
+  const { text, reason, session } = await turn.result();
+  equal(reason, "stop");
+  deepEqual(seen, await Array.fromAsync(straight.follow(turn.id ?? "")), session);
+  const { entries } = await straight.sessions.messages(session);
+  equal(entries.filter(({ kind }) => kind === "user").length, 1, `the turn of ${session} was started once`);
+  return text;
+}
+
+/** Runs a turn of {@link makeService} over a way that breaks. */
 export async function runTurn(
   { cut, straight, n }: { readonly cut: Client; readonly straight: Client; readonly n: number },
-): Promise<ClientTurn> {
-  const turn = cut.turn({ session: `s${n}`, input: `number ${n}`, tools });
-  const seen: unknown[] = [];
-  for await (const event of turn) seen.push(event);
-  const { text, reason } = await turn.result();
-  equal(reason, "stop");
+): Promise<void> {
+  const text = await readTurn(cut.turn({ session: `s${n}`, input: `number ${n}`, tools }), straight);
   ok(text.startsWith(`Done with ${n}`), text);
-  const stored = await Array.fromAsync(straight.follow(turn.id ?? ""));
-  deepEqual(seen, stored, `turn ${n}`);
-  const { entries } = await straight.sessions.messages(`s${n}`);
-  equal(entries.filter(({ kind }) => kind === "user").length, 1, `turn ${n} was started once`);
-  return turn;
 }
 
 /** A client of a service for tests. */

@@ -1,6 +1,7 @@
 /** Turns over a way that breaks: every event once and in order. `CLIENT_TURNS` says how many. */
 import { equal, ok } from "node:assert/strict";
-import { clientOf, cutting, makeService, randomFrom, runTurn } from "./_cuts.ts";
+import { randomFrom } from "../support/random.ts";
+import { clientOf, cutting, makeService, runTurn } from "./_cuts.ts";
 
 const TURNS = Number(Deno.env.get("CLIENT_TURNS") ?? 60);
 

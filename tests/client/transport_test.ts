@@ -140,6 +140,20 @@ Deno.test("an answer that does not begin is given up, and so is a body that stal
   deepEqual(stalled.clock.sleeping, []);
 });
 
+Deno.test("limits of time that no timer can hold do not end at once", async () => {
+  const client = createClient({
+    url: "http://host",
+    timeoutMs: Infinity,
+    stallMs: Infinity,
+    maxTries: 1,
+    fetch: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return list();
+    },
+  });
+  deepEqual(await client.sessions.list(), { sessions: [], next: null });
+});
+
 Deno.test("a reader that takes its time with an event is not taken for a stream that stalls", async () => {
   const frame = (n: number, type: string) =>
     `id: t:${n}\nevent: ${type}\ndata: {"turn":"t","session":"s"}\n\n`;

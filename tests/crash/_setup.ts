@@ -1,6 +1,7 @@
 /** What the crash suite tells its servers, and what both sides must agree on. */
 import { systemClock } from "../../src/loop/clock.ts";
 import type { Clock } from "../../src/ports.ts";
+import { randomFrom } from "../support/random.ts";
 
 /** How a server of the suite is set up; it gets this as JSON in `CRASH_SETUP`. */
 export interface Setup {
@@ -40,18 +41,15 @@ export function fastClock({ speed, epoch }: Pick<Setup, "speed" | "epoch">): Clo
 
 /** Pseudo-random numbers that a seed repeats. */
 export class Random {
-  #state: number;
+  readonly #next: () => number;
 
   constructor(seed: number) {
-    this.#state = seed | 0;
+    this.#next = randomFrom(seed);
   }
 
   /** A whole number from 0 on, below `below`. */
   below(below: number): number {
-    this.#state = this.#state + 0x6d2b79f5 | 0;
-    let mixed = Math.imul(this.#state ^ this.#state >>> 15, 1 | this.#state);
-    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed;
-    return Math.floor(((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32 * below);
+    return Math.floor(this.#next() * below);
   }
 
   /** True with a chance of `share`. */

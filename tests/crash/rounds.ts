@@ -2,7 +2,7 @@
  * Rounds of the crash suite: server processes are killed in the middle of turns, at a moment that is counted in
  * events, requests, writes or tools; other processes go on, and may be killed as well. Then everything is looked at.
  *
- * This file is longer than most because a round, its clients and what is counted of them know each other.
+ * Over 300 lines: a round, its clients and what is counted of them know each other.
  *
  * @module
  */
