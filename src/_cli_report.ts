@@ -11,8 +11,9 @@ import type { Reading } from "./formats/read.ts";
 import type { Repair } from "./formats/repair.ts";
 import type { TranscriptFile } from "./files/transcripts.ts";
 import { titleOf } from "./files/text.ts";
+import { grouped, plural } from "./files/words.ts";
 import { drawAtoms } from "./_cli_picture.ts";
-import { grouped, type Paint, plain, plural, WIDTH, wrap } from "./_cli_text.ts";
+import { type Paint, plain, WIDTH, wrap } from "./_cli_text.ts";
 
 /** Violations or repairs listed one by one. */
 const MAX_LISTED = 100;

@@ -35,16 +35,6 @@ export function plain(text: string, most: number = WIDTH): string {
   return isWhole ? shown.toWellFormed() : `${shown.replace(/[\ud800-\udbff]$/, "").toWellFormed()}…`;
 }
 
-/** 12345 as `12,345`. */
-export function grouped(number: number): string {
-  return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
-/** A number with its noun. */
-export function plural(number: number, noun: string): string {
-  return `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
-}
-
 /** Breaks a line at spaces, or anywhere where there is none; later lines are indented by `indent`. */
 export function wrap(text: string, indent: string): readonly string[] {
   const lines: string[] = [];

@@ -11,6 +11,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { explainFault } from "./_cli_source.ts";
 import { SelvageError } from "./core/errors.ts";
+import { inBlocks } from "./files/text.ts";
 
 /** When and in which size a file was last written. */
 export interface Seen {
@@ -97,19 +98,4 @@ async function replace(file: string, chunks: Iterable<string>, seen: Seen): Prom
     throw error;
   }
   return backup;
-}
-
-/** Joins small chunks, so that not each message is a write of its own. */
-export function* inBlocks(chunks: Iterable<string>): Generator<string> {
-  let block: string[] = [];
-  let size = 0;
-  for (const chunk of chunks) {
-    block.push(chunk);
-    size += chunk.length;
-    if (size < 65_536) continue;
-    yield block.join("");
-    block = [];
-    size = 0;
-  }
-  if (size > 0) yield block.join("");
 }

@@ -14,17 +14,17 @@ import { diffMessages } from "./_cli_diff.ts";
 import { placeOf, reportCheck, reportCompact, reportRepair, type Subject } from "./_cli_report.ts";
 import { readText } from "./_cli_source.ts";
 import { createPaint, plain, WIDTH } from "./_cli_text.ts";
-import { inBlocks, lookAt, replaceFile } from "./_cli_write.ts";
+import { lookAt, replaceFile } from "./_cli_write.ts";
 import { compactTranscript, isLedger } from "./compaction/wire.ts";
 import { SelvageError } from "./core/errors.ts";
-import { titleOf } from "./files/text.ts";
+import { readFound } from "./files/reading.ts";
+import { inBlocks, titleOf } from "./files/text.ts";
 import { readTranscriptFile, type TranscriptFile } from "./files/transcripts.ts";
 import { checkMessages } from "./formats/check.ts";
 import { describeTranscript } from "./formats/describe.ts";
 import { estimateTokens } from "./formats/read.ts";
 import { repairTranscript } from "./formats/repair.ts";
 import { rereadTranscript } from "./formats/reread.ts";
-import { readByPlace } from "./formats/shapes.ts";
 import { countOnce } from "./tokens/count_once.ts";
 import { loadCounter } from "./tokens/counter.ts";
 import { encodingOf } from "./tokens/encoding.ts";
@@ -177,7 +177,12 @@ async function runFile(file: string, run: Run, count: (text: string) => number):
   };
   for (const found of opened.transcripts) {
     try {
-      const reading = readFound(found, run, count);
+      const reading = readFound(found, {
+        // A check reads once; a memory of its texts would only take room.
+        measure: run.command === "check" ? count : countOnce(count),
+        isSummary: isLedger,
+        ...run.read,
+      });
       const done = COMMANDS[run.command](
         { file, found, reading, document: describeTranscript(reading) },
         run,
@@ -211,29 +216,6 @@ function wrapped(file: string, inside: string): SelvageError {
     }: its lines wrap each message in \`${inside}\`, beside ids and times that nobody ` +
       "can make up for a message that is new; without --write the messages are printed",
   );
-}
-
-/** Reads the messages of a file; an error names the line where a message has one. */
-function readFound(found: TranscriptFile, run: Run, count: (text: string) => number): Subject["reading"] {
-  const { messages, hint, line } = found;
-  const format = run.read.format ?? hint ?? undefined;
-  try {
-    return readByPlace(messages, {
-      // A check reads once; a memory of its texts would only take room.
-      measure: run.command === "check" ? count : countOnce(count),
-      isSummary: isLedger,
-      ...run.read,
-      ...(format === undefined ? {} : { format }),
-    });
-  } catch (error) {
-    const at = error instanceof SelvageError ? error.fields["at"] : undefined;
-    const place = line ?? (typeof at === "number" ? found.lineOf(at) : null);
-    if (!(error instanceof SelvageError) || place === null) throw error;
-    throw new SelvageError(error.code, `${error.message} (line ${place})`, {
-      cause: error,
-      fields: { ...error.fields, line: place },
-    });
-  }
 }
 
 /** Says why a file could not be worked on. */

@@ -1,6 +1,8 @@
 /** Prints the events of a turn as a person would want to read them, and counts what the table needs. */
 import type { CompactionEvent, TurnEventBody } from "../src/loop/events.ts";
-import { contextBar, grouped, oneLine, type Paint, percent, plural, wrap } from "./_demo_text.ts";
+import { type Paint, plain } from "../src/_cli_text.ts";
+import { grouped, plural } from "../src/files/words.ts";
+import { contextBar, percent, wrap } from "./_demo_text.ts";
 
 /** Columns: those of the terminal, within what can be read. */
 const WIDTH = Deno.stdout.isTerminal() ? Math.min(100, Math.max(72, Deno.consoleSize().columns)) : 100;
@@ -26,7 +28,7 @@ export interface TurnCounts {
 
 /** The arguments of a call without their names: short ones as they are, long ones by their size. */
 function describeInput(input: unknown): string {
-  if (typeof input !== "object" || input === null) return oneLine(JSON.stringify(input) ?? "", 40);
+  if (typeof input !== "object" || input === null) return plain(JSON.stringify(input) ?? "", 40);
   return Object.values(input).map((value) => {
     const text = typeof value === "string" ? value : JSON.stringify(value) ?? "";
     return text.length > 60 || text.includes("\n") ? `${grouped(text.length)} chars` : text;
@@ -38,7 +40,7 @@ function describeOutput(output: unknown, most: number): string {
   const text = typeof output === "string" ? output : JSON.stringify(output) ?? "";
   const lines = text.trimEnd().split("\n");
   const more = lines.length > 1 ? ` (${lines.length} lines)` : "";
-  return `${oneLine(lines[0] ?? "", most - more.length)}${more}`;
+  return `${plain(lines[0] ?? "", most - more.length)}${more}`;
 }
 
 /** Shows one turn, event by event. */
@@ -163,7 +165,7 @@ export class TurnView {
     this.#pending.delete(event.ref);
     const head = this.#isParallel ? "    " : this.#number(event.step);
     const status = event.status.padEnd(5) + `${grouped(event.ms)} ms`.padStart(6);
-    const left = `${head}  ${oneLine(what, 42).padEnd(42)}  `;
+    const left = `${head}  ${plain(what, 42).padEnd(42)}  `;
     const room = WIDTH - left.length - status.length - 2;
     const note = event.shortened ? "shortened: " : "";
     const output = `${note}${describeOutput(event.output, room - note.length)}`;

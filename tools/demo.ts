@@ -8,7 +8,9 @@ import type { TurnEventBody } from "../src/loop/events.ts";
 import { clerk } from "../src/models/clerk.ts";
 import { startDouble } from "../tests/support/openai_double.ts";
 import { killServers, type Server, startServer } from "./_demo_server.ts";
-import { createPaint, grouped, wrap } from "./_demo_text.ts";
+import { wrap } from "./_demo_text.ts";
+import { createPaint } from "../src/_cli_text.ts";
+import { grouped } from "../src/files/words.ts";
 import { summaryTable, type TurnCounts, TurnView } from "./_demo_view.ts";
 
 /** Milliseconds for one turn. */

@@ -58,6 +58,21 @@ export async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator
   if (line.length > 0) yield line.join("");
 }
 
+/** Joins small chunks, so that not each message is a write, or a part of a file, of its own. */
+export function* inBlocks(chunks: Iterable<string>): Generator<string> {
+  let block: string[] = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    block.push(chunk);
+    size += chunk.length;
+    if (size < 65_536) continue;
+    yield block.join("");
+    block = [];
+    size = 0;
+  }
+  if (size > 0) yield block.join("");
+}
+
 /** The beginning of a text, and the text from its beginning on. */
 export class Sniffed {
   readonly #read: string[] = [];

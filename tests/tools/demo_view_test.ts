@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { TurnEventBody } from "../../src/loop/events.ts";
-import { contextBar, createPaint, grouped, wrap } from "../../tools/_demo_text.ts";
+import { createPaint } from "../../src/_cli_text.ts";
+import { grouped } from "../../src/files/words.ts";
+import { contextBar, wrap } from "../../tools/_demo_text.ts";
 import { summaryTable, TurnView } from "../../tools/_demo_view.ts";
 
 function viewed(events: readonly TurnEventBody[]): { lines: string[]; view: TurnView } {

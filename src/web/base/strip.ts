@@ -8,6 +8,7 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { grouped, plural } from "../../files/words.ts";
 
 /** One block before it is drawn. */
 export interface StripAtom {
@@ -42,16 +43,6 @@ export const KIND_NAMES: Readonly<Record<StripAtom["kind"], string>> = {
   summary: "Summary",
   stray: "Stray result",
 };
-
-/** Numbers as people read them. */
-export function grouped(value: number): string {
-  return value.toLocaleString("en-US");
-}
-
-/** A count with its noun. */
-export function plural(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
 
 /** The kind of several atoms: what is worth seeing, else what takes most tokens. */
 function kindOf(atoms: readonly StripAtom[]): StripAtom["kind"] {

@@ -495,149 +495,11 @@ function G2(n3, t4) {
   return "function" == typeof t4 ? t4(n3) : t4;
 }
 
-var BLOCK_WIDTH = 9;
-var KIND_NAMES = {
-  system: "System",
-  user: "User",
-  assistant: "Assistant",
-  summary: "Summary",
-  stray: "Stray result"
-};
-function grouped(value) {
-  return value.toLocaleString("en-US");
+function grouped(number) {
+  return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
-function plural(count, noun) {
-  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
-function kindOf(atoms) {
-  if (atoms.some(({ kind }) => kind === "stray")) return "stray";
-  if (atoms.some(({ kind }) => kind === "summary")) return "summary";
-  const sums = /* @__PURE__ */ new Map();
-  for (const { kind, tokens } of atoms) sums.set(kind, (sums.get(kind) ?? 0) + tokens);
-  return [
-    ...sums
-  ].toSorted((a3, b) => b[1] - a3[1])[0]?.[0] ?? "assistant";
-}
-function blocksOf(atoms, { first, end, room, faults }) {
-  const perBlock = Math.max(1, Math.ceil((end - first) / Math.max(1, room)));
-  const marks = faults.toSorted((a3, b) => a3 - b);
-  let mark = 0;
-  const blocks = [];
-  for (let at = first; at < end; at += perBlock) {
-    const own = atoms.slice(at, Math.min(end, at + perBlock));
-    const from = own[0]?.from ?? 0;
-    const to = own.at(-1)?.to ?? from;
-    while ((marks[mark] ?? Infinity) < from) mark++;
-    const before = mark;
-    while ((marks[mark] ?? Infinity) < to) mark++;
-    blocks.push({
-      first: at,
-      end: at + own.length,
-      kind: kindOf(own),
-      isOpen: own.some(({ state }) => state === "open"),
-      tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
-      faults: mark - before,
-      from
-    });
-  }
-  return blocks;
-}
-function sayBlock({ first, end, kind, isOpen, tokens, faults, from }, hasCut) {
-  const what = end - first === 1 ? `${KIND_NAMES[kind]}, from message ${from}` : `${plural(end - first, "atom")}, from message ${from}; Enter opens them`;
-  const words = [
-    what,
-    `about ${plural(tokens, "token")}`,
-    ...isOpen ? [
-      "open: a call has no result yet"
-    ] : [],
-    ...faults > 0 ? [
-      plural(faults, "violation")
-    ] : [],
-    hasCut ? "a legal cut in front of it" : "no legal cut in front of it"
-  ];
-  return words.join(", ");
-}
-function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose }) {
-  const bar = T2(null);
-  const [room, setRoom] = d2(100);
-  const [focused, setFocused] = d2(0);
-  const [tip, setTip] = d2(null);
-  A2(() => {
-    const { current } = bar;
-    if (current === null) return;
-    const observer = new ResizeObserver(([entry]) => {
-      setRoom(Math.max(20, Math.floor((entry?.contentRect.width ?? 900) / BLOCK_WIDTH)));
-    });
-    observer.observe(current);
-    return () => observer.disconnect();
-  }, []);
-  const blocks = blocksOf(atoms, {
-    first,
-    end,
-    room,
-    faults
-  });
-  const perBlock = (blocks[0]?.end ?? 0) - (blocks[0]?.first ?? 0);
-  const hint = perBlock > 1 ? `A block here stands for ${grouped(perBlock)} atoms: choose one to open it.` : "Point at a block, or go through them with the arrow keys; choose one to read it.";
-  const reachable = Math.min(focused, blocks.length - 1);
-  const move = (event, index) => {
-    const last = blocks.length - 1;
-    const to = {
-      ArrowRight: Math.min(last, index + 1),
-      ArrowLeft: Math.max(0, index - 1),
-      Home: 0,
-      End: last
-    }[event.key];
-    if (to === void 0) return;
-    event.preventDefault();
-    setFocused(to);
-    bar.current?.children[to]?.focus();
-  };
-  return m2`
-    <div class="strip">
-      <div class="bar" role="toolbar" aria-label=${label} ref=${bar}>
-        ${blocks.map((block, index) => {
-    const hasCut = cuts.has(block.from);
-    const said = sayBlock(block, hasCut);
-    const isChosen = chosen !== null && chosen >= block.first && chosen < block.end;
-    const classes = [
-      "block",
-      block.kind,
-      ...block.isOpen ? [
-        "open"
-      ] : [],
-      ...block.faults > 0 ? [
-        "faulty"
-      ] : [],
-      ...hasCut ? [
-        "cut"
-      ] : [],
-      ...cutAt !== null && block.from < cutAt ? [
-        "gone"
-      ] : [],
-      ...cutAt !== null && atoms[block.first]?.from === cutAt ? [
-        "cut-here"
-      ] : []
-    ];
-    return m2`
-            <button type="button" key=${block.first} class=${classes.join(" ")} aria-label=${said}
-              aria-pressed=${isChosen} tabindex=${index === reachable ? 0 : -1}
-              style=${{
-      flexGrow: Math.max(1, block.tokens)
-    }}
-              onClick=${() => {
-      setFocused(index);
-      onChoose(block);
-    }}
-              onKeyDown=${(event) => move(event, index)}
-              onFocus=${() => setTip(said)} onBlur=${() => setTip(null)}
-              onMouseEnter=${() => setTip(said)} onMouseLeave=${() => setTip(null)}></button>
-          `;
-  })}
-      </div>
-      <p class="tip" aria-hidden="true">${tip ?? hint}</p>
-    </div>
-  `;
+function plural(number, noun) {
+  return `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 function workerUrl() {
@@ -850,6 +712,145 @@ function Intake({ isCompact, isBusy, onOpen, onExample }) {
       ${!isCompact && m2`<p class="fine">JSON or JSON lines, up to 16 MiB, in the format of OpenAI (Chat Completions or
         Responses), Anthropic, Gemini or the AI SDK. Session logs of agents are read too.</p>`}
     </section>
+  `;
+}
+
+var BLOCK_WIDTH = 9;
+var KIND_NAMES = {
+  system: "System",
+  user: "User",
+  assistant: "Assistant",
+  summary: "Summary",
+  stray: "Stray result"
+};
+function kindOf(atoms) {
+  if (atoms.some(({ kind }) => kind === "stray")) return "stray";
+  if (atoms.some(({ kind }) => kind === "summary")) return "summary";
+  const sums = /* @__PURE__ */ new Map();
+  for (const { kind, tokens } of atoms) sums.set(kind, (sums.get(kind) ?? 0) + tokens);
+  return [
+    ...sums
+  ].toSorted((a3, b) => b[1] - a3[1])[0]?.[0] ?? "assistant";
+}
+function blocksOf(atoms, { first, end, room, faults }) {
+  const perBlock = Math.max(1, Math.ceil((end - first) / Math.max(1, room)));
+  const marks = faults.toSorted((a3, b) => a3 - b);
+  let mark = 0;
+  const blocks = [];
+  for (let at = first; at < end; at += perBlock) {
+    const own = atoms.slice(at, Math.min(end, at + perBlock));
+    const from = own[0]?.from ?? 0;
+    const to = own.at(-1)?.to ?? from;
+    while ((marks[mark] ?? Infinity) < from) mark++;
+    const before = mark;
+    while ((marks[mark] ?? Infinity) < to) mark++;
+    blocks.push({
+      first: at,
+      end: at + own.length,
+      kind: kindOf(own),
+      isOpen: own.some(({ state }) => state === "open"),
+      tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
+      faults: mark - before,
+      from
+    });
+  }
+  return blocks;
+}
+function sayBlock({ first, end, kind, isOpen, tokens, faults, from }, hasCut) {
+  const what = end - first === 1 ? `${KIND_NAMES[kind]}, from message ${from}` : `${plural(end - first, "atom")}, from message ${from}; Enter opens them`;
+  const words = [
+    what,
+    `about ${plural(tokens, "token")}`,
+    ...isOpen ? [
+      "open: a call has no result yet"
+    ] : [],
+    ...faults > 0 ? [
+      plural(faults, "violation")
+    ] : [],
+    hasCut ? "a legal cut in front of it" : "no legal cut in front of it"
+  ];
+  return words.join(", ");
+}
+function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose }) {
+  const bar = T2(null);
+  const [room, setRoom] = d2(100);
+  const [focused, setFocused] = d2(0);
+  const [tip, setTip] = d2(null);
+  A2(() => {
+    const { current } = bar;
+    if (current === null) return;
+    const observer = new ResizeObserver(([entry]) => {
+      setRoom(Math.max(20, Math.floor((entry?.contentRect.width ?? 900) / BLOCK_WIDTH)));
+    });
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  const blocks = blocksOf(atoms, {
+    first,
+    end,
+    room,
+    faults
+  });
+  const perBlock = (blocks[0]?.end ?? 0) - (blocks[0]?.first ?? 0);
+  const hint = perBlock > 1 ? `A block here stands for ${grouped(perBlock)} atoms: choose one to open it.` : "Point at a block, or go through them with the arrow keys; choose one to read it.";
+  const reachable = Math.min(focused, blocks.length - 1);
+  const move = (event, index) => {
+    const last = blocks.length - 1;
+    const to = {
+      ArrowRight: Math.min(last, index + 1),
+      ArrowLeft: Math.max(0, index - 1),
+      Home: 0,
+      End: last
+    }[event.key];
+    if (to === void 0) return;
+    event.preventDefault();
+    setFocused(to);
+    bar.current?.children[to]?.focus();
+  };
+  return m2`
+    <div class="strip">
+      <div class="bar" role="toolbar" aria-label=${label} ref=${bar}>
+        ${blocks.map((block, index) => {
+    const hasCut = cuts.has(block.from);
+    const said = sayBlock(block, hasCut);
+    const isChosen = chosen !== null && chosen >= block.first && chosen < block.end;
+    const classes = [
+      "block",
+      block.kind,
+      ...block.isOpen ? [
+        "open"
+      ] : [],
+      ...block.faults > 0 ? [
+        "faulty"
+      ] : [],
+      ...hasCut ? [
+        "cut"
+      ] : [],
+      ...cutAt !== null && block.from < cutAt ? [
+        "gone"
+      ] : [],
+      ...cutAt !== null && atoms[block.first]?.from === cutAt ? [
+        "cut-here"
+      ] : []
+    ];
+    return m2`
+            <button type="button" key=${block.first} class=${classes.join(" ")} aria-label=${said}
+              aria-pressed=${isChosen} tabindex=${index === reachable ? 0 : -1}
+              style=${{
+      flexGrow: Math.max(1, block.tokens)
+    }}
+              onClick=${() => {
+      setFocused(index);
+      onChoose(block);
+    }}
+              onKeyDown=${(event) => move(event, index)}
+              onFocus=${() => setTip(said)} onBlur=${() => setTip(null)}
+              onMouseEnter=${() => setTip(said)} onMouseLeave=${() => setTip(null)}></button>
+          `;
+  })}
+      </div>
+      <p class="tip" aria-hidden="true">${tip ?? hint}</p>
+    </div>
   `;
 }
 

@@ -5601,89 +5601,6 @@ function refit({ made }, { from = 0, budget, reserve = 0 }) {
   };
 }
 
-var MAX_SNIFF = 2 ** 26;
-function titleOf(file) {
-  return file === "-" ? "standard input" : file;
-}
-function cannotRead(file, what, fields = {}) {
-  return new SelvageError("unreadable", `Cannot read ${titleOf(file)}: ${what}`, {
-    fields
-  });
-}
-async function* decodeText(file, chunks) {
-  const decoder = new TextDecoder("utf-8", {
-    fatal: true,
-    ignoreBOM: true
-  });
-  const decode = (chunk) => {
-    try {
-      return chunk === void 0 ? decoder.decode() : decoder.decode(chunk, {
-        stream: true
-      });
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-      throw cannotRead(file, "found bytes that are no UTF-8");
-    }
-  };
-  for await (const chunk of chunks) yield decode(chunk);
-  yield decode();
-}
-async function* splitLines(chunks) {
-  let line = [];
-  for await (const text of chunks) {
-    let from = 0;
-    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
-      yield [
-        ...line,
-        text.slice(from, end + 1)
-      ].join("");
-      line = [];
-      from = end + 1;
-    }
-    if (from < text.length) line.push(text.slice(from));
-  }
-  if (line.length > 0) yield line.join("");
-}
-var Sniffed = class {
-  #read = [];
-  #rest;
-  #isEnded = false;
-  constructor(chunks) {
-    this.#rest = chunks;
-  }
-  /** The first line that is not blank, null where it is too long to be looked at. */
-  async firstLine() {
-    let length = 0;
-    while (!this.#isEnded) {
-      const text = await this.#more();
-      const from = length > 0 ? 0 : text.search(/\S/);
-      if (from < 0) continue;
-      length += text.length;
-      if (text.indexOf("\n", from) >= 0) break;
-      if (length > MAX_SNIFF) return null;
-    }
-    return this.#read.join("").trimStart().split("\n", 1)[0]?.trim() ?? "";
-  }
-  /** Whether there is anything behind the first line. */
-  async hasMore() {
-    const text = this.#read.join("").trimStart();
-    const end = text.indexOf("\n");
-    if (end >= 0 && /\S/.test(text.slice(end))) return true;
-    while (!this.#isEnded) if (/\S/.test(await this.#more())) return true;
-    return false;
-  }
-  async *all() {
-    yield* this.#read;
-    if (!this.#isEnded) yield* this.#rest;
-  }
-  async #more() {
-    const { done, value } = await this.#rest.next();
-    if (done === true) this.#isEnded = true;
-    else this.#read.push(value);
-    return value ?? "";
-  }
-};
-
 var LISTS = {
   messages: null,
   input: "openai-responses",
@@ -5745,6 +5662,126 @@ function readByPlace(messages, options) {
     }
   });
 }
+
+function readFound(found, options) {
+  const { messages, hint } = found;
+  try {
+    return readByPlace(messages, {
+      ...hint === null ? {} : {
+        format: hint
+      },
+      ...options
+    });
+  } catch (error) {
+    if (!(error instanceof SelvageError)) throw error;
+    const { at } = error.fields;
+    const line = found.line ?? (typeof at === "number" ? found.lineOf(at) : null);
+    if (line === null) throw error;
+    throw new SelvageError(error.code, `${error.message} (line ${line})`, {
+      cause: error,
+      fields: {
+        ...error.fields,
+        line
+      }
+    });
+  }
+}
+
+var MAX_SNIFF = 2 ** 26;
+function titleOf(file) {
+  return file === "-" ? "standard input" : file;
+}
+function cannotRead(file, what, fields = {}) {
+  return new SelvageError("unreadable", `Cannot read ${titleOf(file)}: ${what}`, {
+    fields
+  });
+}
+async function* decodeText(file, chunks) {
+  const decoder = new TextDecoder("utf-8", {
+    fatal: true,
+    ignoreBOM: true
+  });
+  const decode = (chunk) => {
+    try {
+      return chunk === void 0 ? decoder.decode() : decoder.decode(chunk, {
+        stream: true
+      });
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      throw cannotRead(file, "found bytes that are no UTF-8");
+    }
+  };
+  for await (const chunk of chunks) yield decode(chunk);
+  yield decode();
+}
+async function* splitLines(chunks) {
+  let line = [];
+  for await (const text of chunks) {
+    let from = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
+      yield [
+        ...line,
+        text.slice(from, end + 1)
+      ].join("");
+      line = [];
+      from = end + 1;
+    }
+    if (from < text.length) line.push(text.slice(from));
+  }
+  if (line.length > 0) yield line.join("");
+}
+function* inBlocks(chunks) {
+  let block = [];
+  let size = 0;
+  for (const chunk of chunks) {
+    block.push(chunk);
+    size += chunk.length;
+    if (size < 65536) continue;
+    yield block.join("");
+    block = [];
+    size = 0;
+  }
+  if (size > 0) yield block.join("");
+}
+var Sniffed = class {
+  #read = [];
+  #rest;
+  #isEnded = false;
+  constructor(chunks) {
+    this.#rest = chunks;
+  }
+  /** The first line that is not blank, null where it is too long to be looked at. */
+  async firstLine() {
+    let length = 0;
+    while (!this.#isEnded) {
+      const text = await this.#more();
+      const from = length > 0 ? 0 : text.search(/\S/);
+      if (from < 0) continue;
+      length += text.length;
+      if (text.indexOf("\n", from) >= 0) break;
+      if (length > MAX_SNIFF) return null;
+    }
+    return this.#read.join("").trimStart().split("\n", 1)[0]?.trim() ?? "";
+  }
+  /** Whether there is anything behind the first line. */
+  async hasMore() {
+    const text = this.#read.join("").trimStart();
+    const end = text.indexOf("\n");
+    if (end >= 0 && /\S/.test(text.slice(end))) return true;
+    while (!this.#isEnded) if (/\S/.test(await this.#more())) return true;
+    return false;
+  }
+  async *all() {
+    yield* this.#read;
+    if (!this.#isEnded) yield* this.#rest;
+  }
+  async #more() {
+    const { done, value } = await this.#rest.next();
+    if (done === true) this.#isEnded = true;
+    else this.#read.push(value);
+    return value ?? "";
+  }
+};
 
 var IN_STRING = /["\\]/g;
 var BEHIND_NUMBER = /[\s,\]}]/g;
@@ -6371,9 +6408,8 @@ var Examination = class _Examination {
    * @param compaction The transcript to be compacted besides, and its budget in tokens.
    */
   write(compaction) {
-    const messages = this.#transcripts.map(({ found, reading }, index) => {
-      if (reading === null) return found.messages;
-      if (index !== compaction?.transcript) return repairTranscript(reading).messages;
+    const messages = this.#transcripts.map(({ reading, mended }, index) => {
+      if (reading === null || index !== compaction?.transcript) return mended;
       return compactTranscript(reading, {
         budget: compaction.budget
       }).messages;
@@ -6384,7 +6420,7 @@ var Examination = class _Examination {
       kind: "written",
       name: nameOf2(this.#name, what),
       blob: new Blob([
-        ...blocks(parts2)
+        ...inBlocks(parts2)
       ])
     };
   }
@@ -6401,24 +6437,19 @@ function examine(found) {
   const wrapper = found.wrapper?.inside ?? null;
   let reading;
   try {
-    reading = readByPlace(found.messages, {
+    reading = readFound(found, {
       measure: estimateTokens,
-      isSummary: isLedger,
-      ...found.hint === null ? {} : {
-        format: found.hint
-      }
+      isSummary: isLedger
     });
   } catch (error) {
     if (!(error instanceof SelvageError)) throw error;
-    const at = error.fields["at"];
-    const line = found.line ?? (typeof at === "number" ? found.lineOf(at) : null);
-    const message = line === null ? error.message : `${error.message} (line ${line})`;
     return {
       found,
       reading: null,
+      mended: found.messages,
       findings: {
         ...NOTHING,
-        error: message,
+        error: error.message,
         wrapper
       }
     };
@@ -6429,6 +6460,7 @@ function examine(found) {
   return {
     found,
     reading,
+    mended: messages,
     findings: {
       error: null,
       document,
@@ -6453,16 +6485,6 @@ function examine(found) {
 function nameOf2(name, what) {
   const [, stem = name, end = ".json"] = name.match(/^(.+?)(\.[a-z0-9]{1,8})?$/i) ?? [];
   return `${stem}.${what}${end}`;
-}
-function* blocks(chunks) {
-  let block = "";
-  for (const chunk of chunks) {
-    block += chunk;
-    if (block.length < 1048576) continue;
-    yield block;
-    block = "";
-  }
-  yield block;
 }
 
 var current = null;

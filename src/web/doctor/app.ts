@@ -8,7 +8,7 @@
 import { html, render } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { grouped, plural } from "../base/strip.ts";
+import { grouped, plural } from "../../files/words.ts";
 import { type Asking, startWorker } from "./ask.ts";
 import { BROKEN_EXAMPLE } from "./example.ts";
 import { Intake } from "./intake.ts";

@@ -7,7 +7,8 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { grouped, KIND_NAMES, plural, type StripAtom } from "../base/strip.ts";
+import { grouped, plural } from "../../files/words.ts";
+import { KIND_NAMES, type StripAtom } from "../base/strip.ts";
 import type { Asking } from "./ask.ts";
 import type { Fault, Shown, ShownPart } from "./protocol.ts";
 

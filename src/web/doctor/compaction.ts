@@ -7,7 +7,7 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { grouped, plural } from "../base/strip.ts";
+import { grouped, plural } from "../../files/words.ts";
 import type { Asking } from "./ask.ts";
 import type { Findings, Preview } from "./protocol.ts";
 import { save } from "./save.ts";

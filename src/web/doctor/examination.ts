@@ -5,7 +5,8 @@
  */
 import { compactTranscript, isLedger } from "../../compaction/wire.ts";
 import { SelvageError } from "../../core/errors.ts";
-import { decodeText } from "../../files/text.ts";
+import { readFound } from "../../files/reading.ts";
+import { decodeText, inBlocks } from "../../files/text.ts";
 import { type OpenedFile, readTranscriptFile, type TranscriptFile } from "../../files/transcripts.ts";
 import { checkMessages } from "../../formats/check.ts";
 import { describeTranscript } from "../../formats/describe.ts";
@@ -13,7 +14,6 @@ import type { Reading } from "../../formats/read.ts";
 import { estimateTokens } from "../../formats/price.ts";
 import { repairTranscript } from "../../formats/repair.ts";
 import { rereadTranscript } from "../../formats/reread.ts";
-import { readByPlace } from "../../formats/shapes.ts";
 import type { Findings, Opened, Preview, Shown, ShownPart, Written } from "./protocol.ts";
 
 /** Bytes of the largest file. */
@@ -43,6 +43,8 @@ const NOTHING: Findings = {
 interface Examined {
   readonly found: TranscriptFile;
   readonly reading: Reading | null;
+  /** The messages as a repair makes them. */
+  readonly mended: readonly unknown[];
   readonly findings: Findings;
 }
 
@@ -143,14 +145,13 @@ export class Examination {
    * @param compaction The transcript to be compacted besides, and its budget in tokens.
    */
   write(compaction?: { readonly transcript: number; readonly budget: number }): Written {
-    const messages = this.#transcripts.map(({ found, reading }, index) => {
-      if (reading === null) return found.messages;
-      if (index !== compaction?.transcript) return repairTranscript(reading).messages;
+    const messages = this.#transcripts.map(({ reading, mended }, index) => {
+      if (reading === null || index !== compaction?.transcript) return mended;
       return compactTranscript(reading, { budget: compaction.budget }).messages;
     });
     const parts = this.#opened.write(messages);
     const what = compaction === undefined ? "repaired" : "compacted";
-    return { kind: "written", name: nameOf(this.#name, what), blob: new Blob([...blocks(parts)]) };
+    return { kind: "written", name: nameOf(this.#name, what), blob: new Blob([...inBlocks(parts)]) };
   }
 
   #readable(transcript: number): { readonly found: TranscriptFile; readonly reading: Reading } {
@@ -164,17 +165,15 @@ function examine(found: TranscriptFile): Examined {
   const wrapper = found.wrapper?.inside ?? null;
   let reading: Reading;
   try {
-    reading = readByPlace(found.messages, {
-      measure: estimateTokens,
-      isSummary: isLedger,
-      ...(found.hint === null ? {} : { format: found.hint }),
-    });
+    reading = readFound(found, { measure: estimateTokens, isSummary: isLedger });
   } catch (error) {
     if (!(error instanceof SelvageError)) throw error;
-    const at = error.fields["at"];
-    const line = found.line ?? (typeof at === "number" ? found.lineOf(at) : null);
-    const message = line === null ? error.message : `${error.message} (line ${line})`;
-    return { found, reading: null, findings: { ...NOTHING, error: message, wrapper } };
+    return {
+      found,
+      reading: null,
+      mended: found.messages,
+      findings: { ...NOTHING, error: error.message, wrapper },
+    };
   }
   const { violations, notices: _, ...document } = describeTranscript(reading);
   const { messages, repairs, calls } = repairTranscript(reading);
@@ -182,6 +181,7 @@ function examine(found: TranscriptFile): Examined {
   return {
     found,
     reading,
+    mended: messages,
     findings: {
       error: null,
       document,
@@ -204,16 +204,4 @@ function examine(found: TranscriptFile): Examined {
 function nameOf(name: string, what: string): string {
   const [, stem = name, end = ".json"] = name.match(/^(.+?)(\.[a-z0-9]{1,8})?$/i) ?? [];
   return `${stem}.${what}${end}`;
-}
-
-/** Joins chunks: a file is not made of a hundred thousand parts. */
-function* blocks(chunks: Iterable<string>): Generator<string> {
-  let block = "";
-  for (const chunk of chunks) {
-    block += chunk;
-    if (block.length < 1_048_576) continue;
-    yield block;
-    block = "";
-  }
-  yield block;
 }

@@ -7,7 +7,8 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Block, grouped, plural, Strip } from "../base/strip.ts";
+import { grouped, plural } from "../../files/words.ts";
+import { type Block, Strip } from "../base/strip.ts";
 import type { Asking } from "./ask.ts";
 import { Atom } from "./atom.ts";
 import { Compaction } from "./compaction.ts";
