@@ -7,7 +7,7 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 
 /** An agent that asks for the client's place and for a mail, which leaves a line in a file, and then repeats both. */
 const CONFIG = (tally: string) => `
-import { defineTool, scripted } from ${JSON.stringify(`${ROOT}src/mod.ts`)};
+import { defineTool, scripted } from "@selvage/selvage";
 import * as z from "zod";
 const send = defineTool({
   name: "send",
@@ -36,13 +36,11 @@ Deno.test("a turn that waits outlives kill -9 before, between and behind its ans
   const [config, tally] = [`${folder}/config.ts`, `${folder}/tally.txt`];
   await Deno.writeTextFile(config, CONFIG(tally));
   const env = { SELVAGE_KV: kv.path, SELVAGE_CONFIG: config };
-  // The module reads the project's own, which it can name only once there is a package of it.
-  const args = ["--allow-read", "--host", "127.0.0.1", "--port", "0"];
   const post = (url: string, path: string, body: unknown) =>
     fetch(`${url}${path}`, { method: "POST", body: JSON.stringify(body) });
   let turn = "";
   {
-    await using server = await startServer(env, { args });
+    await using server = await startServer(env);
     const paused = await (await post(server.url, "/v1/turns", { session: "s", input: "Go", stream: false }))
       .json();
     equal(paused.reason, "paused", JSON.stringify(paused));
@@ -51,14 +49,14 @@ Deno.test("a turn that waits outlives kill -9 before, between and behind its ans
     await server.status;
   }
   {
-    await using server = await startServer(env, { args });
+    await using server = await startServer(env);
     const body = { results: [{ ref: "e1.0", output: "Oslo" }], stream: false };
     const half = await (await post(server.url, `/v1/turns/${turn}/results`, body)).json();
     deepEqual(half.pending.map(({ ref }: { ref: string }) => ref), ["e1.1"]);
     server.kill("SIGKILL");
     await server.status;
   }
-  await using server = await startServer(env, { args });
+  await using server = await startServer(env);
   const { paused } = await (await fetch(`${server.url}/v1/sessions/s`)).json();
   deepEqual(paused.pending.map(({ ref }: { ref: string }) => ref), ["e1.1"]);
   const approvals = [{ ref: "e1.1", approved: true }];

@@ -1,10 +1,8 @@
 /** Deno's own OpenTelemetry, as an operator turns it on: what a collector gets from a real server. */
 import { deepEqual, equal, ok } from "node:assert/strict";
+import type { Json } from "../support/chat.ts";
 import { startDouble } from "../support/openai_double.ts";
 import { startServer } from "../support/server.ts";
-
-// deno-lint-ignore no-explicit-any -- OTLP is looked at field by field
-type Json = any;
 
 interface CollectedSpan {
   readonly name: string;
