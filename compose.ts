@@ -22,19 +22,19 @@ import type { Model } from "./src/ports.ts";
 import { mcpTools } from "./src/tools/mcp.ts";
 import { workspaceTools } from "./src/tools/workspace.ts";
 
-/** Names of what a module of options may have. */
-const OPTIONS: readonly (keyof AppOptions)[] = [
-  "agents",
-  "store",
-  "auth",
-  "limits",
-  "maxBodyBytes",
-  "cors",
-  "log",
-  "logContent",
-  "clock",
-  "newId",
-];
+/** What a module of options may have: all but what ends the service. */
+const OPTIONS: Readonly<Record<Exclude<keyof AppOptions, "drain">, true>> = {
+  agents: true,
+  store: true,
+  auth: true,
+  limits: true,
+  maxBodyBytes: true,
+  cors: true,
+  log: true,
+  logContent: true,
+  clock: true,
+  newId: true,
+};
 
 /** Makes a model out of its name; several, with commas, are one with fallbacks. */
 function makeModel(
@@ -90,7 +90,7 @@ function makeTools(config: Config): Pick<AppOptions["agents"][string], "tools"> 
 }
 
 /** The log of the environment. */
-function logFrom({ SELVAGE_LOG: log }: Config): Log {
+export function logFrom({ SELVAGE_LOG: log }: Config): Log {
   const [level, format] = log.split(",") as [LogLevel | "off", "text" | "json" | undefined];
   return level === "off" ? () => {} : lineLog({ level, ...(format === undefined ? {} : { format }) });
 }
@@ -151,7 +151,7 @@ export async function loadOptions(path: string, from: string): Promise<Partial<A
       `Cannot start: SELVAGE_CONFIG is ${
         JSON.stringify(path)
       }: found ${found}, wanted a module whose default ` +
-        `export is an object of ${OPTIONS.join(", ")}`,
+        `export is an object of ${Object.keys(OPTIONS).join(", ")}`,
       { cause },
     );
   };
@@ -161,7 +161,7 @@ export async function loadOptions(path: string, from: string): Promise<Partial<A
   );
   const found: unknown = module.default;
   if (typeof found !== "object" || found === null) return fail(`a default export that is ${typeof found}`);
-  const unknown = Object.keys(found).find((name) => !(OPTIONS as readonly string[]).includes(name));
+  const unknown = Object.keys(found).find((name) => !Object.hasOwn(OPTIONS, name));
   if (unknown !== undefined) return fail(`the unknown option ${unknown}`);
   return found;
 }

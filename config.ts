@@ -22,10 +22,15 @@ function durationMs(text: string): number | null {
   return text === "off" ? null : Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? NaN);
 }
 
+/** The parts of a list: several with commas, or with spaces. */
+function partsOf(text: string): readonly string[] {
+  return text.split(/[\s,]+/).filter((part) => part !== "");
+}
+
 /** Names of tenants and their keys: NAME=KEY, several with commas. Null for a list that is none. */
 function readKeys(text: string): Readonly<Record<string, readonly string[]>> | null {
   const keys: Record<string, string[]> = {};
-  for (const part of text.split(/[\s,]+/).filter((part) => part !== "")) {
+  for (const part of partsOf(text)) {
     const [, name, key] =
       part.match(/^([A-Za-z0-9][A-Za-z0-9._-]{0,63})=(sha256:[0-9a-f]{64}|(?!sha256:)\S{16,})$/) ?? [];
     if (name === undefined || key === undefined) return null;
@@ -48,7 +53,7 @@ const mcpServers = z.record(
 /** MCP servers: NAME=URL, several with commas, or JSON. Undefined for what is neither. */
 function readServers(text: string): z.output<typeof mcpServers> | undefined {
   if (!text.trimStart().startsWith("{")) {
-    const parts = text.split(/[\s,]+/).filter((part) => part !== "").map((part) => part.split(/=(.*)/s, 2));
+    const parts = partsOf(text).map((part) => part.split(/=(.*)/s, 2));
     const names = parts.map(([name = ""]) => name);
     return new Set(names).size < names.length
       ? undefined
@@ -112,7 +117,7 @@ const VARIABLES = {
     "(`deno task key NAME` makes one)",
   ],
   SELVAGE_CORS: [
-    z.string().transform((text) => text.split(/[\s,]+/).filter((part) => part !== ""))
+    z.string().transform(partsOf)
       .refine((origins) => origins.every(isOrigin)).default([]),
     "origins of pages that may call, such as https://app.example, with a comma between several",
   ],

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { loadOptions, optionsFrom } from "./compose.ts";
+import { loadOptions, logFrom, optionsFrom } from "./compose.ts";
 import { type Config, parseConfig } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
@@ -120,10 +120,10 @@ try {
 
 if (config.SELVAGE_LOG.endsWith(",json")) {
   // Whatever else is reported is an entry, too: every line is one JSON object. The log itself writes as before.
-  const { log } = optionsFrom(config);
+  const log = logFrom(config);
   console.error = (...found: readonly unknown[]) => {
     const message = found.map((value) => typeof value === "string" ? value : Deno.inspect(value)).join(" ");
-    log?.({ level: "error", event: "fault", message });
+    log({ level: "error", event: "fault", message });
   };
 }
 
