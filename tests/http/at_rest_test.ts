@@ -4,14 +4,24 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { StoredView } from "../../src/compaction/context.ts";
 import type { Agent } from "../../src/loop/agent.ts";
+import type { CompactAnswer } from "../../src/loop/compact_now.ts";
+import type { Pins } from "../../src/loop/pins.ts";
 import { createApp } from "../../src/http/mod.ts";
 import type { ModelRequest, SessionKey } from "../../src/ports.ts";
 import { scripted, type ScriptedReply } from "../../src/models/scripted.ts";
 import { assertAccounted } from "../support/requests.ts";
 import { assertLog, Bench, calls, prose, tool } from "../support/turns.ts";
 
-// deno-lint-ignore no-explicit-any
-type Json = any;
+/** What the routes answer, all of them in one shape: each test looks at what its route has. */
+interface Answer extends Required<CompactAnswer>, Pins {
+  readonly status: number;
+  readonly replayed: string | null;
+  readonly session: string;
+  readonly code: string;
+  readonly detail: string;
+  readonly field: string;
+  readonly turn: string;
+}
 
 const KEY: SessionKey = { tenant: "a", session: "s" };
 
@@ -46,7 +56,7 @@ async function served(
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
-  ): Promise<Json> => {
+  ): Promise<Answer> => {
     const response = await app.request(`/v1/sessions/${path}`, {
       method,
       headers,
@@ -58,7 +68,7 @@ async function served(
       ...await response.json(),
     };
   };
-  const say = async (input: string): Promise<Json> => {
+  const say = async (input: string): Promise<{ readonly reason: string }> => {
     const body = JSON.stringify({ session: "s", input, stream: false });
     return await (await app.request("/v1/turns", { method: "POST", body })).json();
   };
@@ -241,7 +251,7 @@ Deno.test("a user's message can be pinned later, and one that came with a pin be
 
 Deno.test("pins that would leave no room are refused with both numbers", async () => {
   const { send } = await served(30, { window: 9_000 });
-  let refused: Json = null;
+  let refused: Answer | null = null;
   let kept = 0;
   for (let n = 0; n < 12 && refused === null; n++) {
     const answer = await send("POST", "s/pins", { ref: `e${2 * n + 1}.0`, pinned: true });
@@ -249,7 +259,7 @@ Deno.test("pins that would leave no room are refused with both numbers", async (
     else refused = answer;
   }
   deepEqual([refused?.status, refused?.code], [413, "pinned_too_big"]);
-  ok(refused.tokens > refused.limit && refused.limit > 0);
+  ok(refused !== null && refused.tokens > refused.limit && refused.limit > 0);
   match(refused.detail, /found pins of \d+ tokens with it, wanted at most \d+/);
   const { pins, tokens, limit } = await send("GET", "s/pins");
   equal(pins.length, kept);

@@ -1,27 +1,13 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import * as z from "zod";
 import { createApp } from "../../src/http/mod.ts";
-import { defineTool } from "../../src/loop/tools.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { parseFrames, readFrames } from "../support/sse.ts";
+import { waitingTool } from "../support/turns.ts";
 
 /** An app whose one tool waits until it is let go. */
 function makeApp() {
-  let finish = (): void => {};
-  const wait = new Promise<void>((resolve) => finish = resolve);
-  const slow = defineTool({
-    name: "slow",
-    description: "Waits",
-    input: z.object({}),
-    execute: (_, { signal }) =>
-      Promise.race([
-        wait.then(() => "done"),
-        new Promise((_, reject) =>
-          signal.addEventListener("abort", () => reject(signal.reason), { once: true })
-        ),
-      ]),
-  });
+  const { tool: slow, finish } = waitingTool();
   const model = scripted({
     script: ({ messages }) =>
       messages.at(-1)?.role === "tool" ? { text: "All is done." } : { calls: [{ name: "slow", input: {} }] },
@@ -34,7 +20,7 @@ function makeApp() {
       method: "POST",
       body: JSON.stringify({ input: "go", session: "s", ...more }),
     });
-  return { app, post, store, finish: () => finish() };
+  return { app, post, store, finish };
 }
 
 /** Reads until the tool runs, then goes away; gives the id of the last frame seen. */

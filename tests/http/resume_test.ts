@@ -1,32 +1,18 @@
 /** Two processes on one store: what a client finds in the one that did not run its turn. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import * as z from "zod";
 import { createApp, Drain } from "../../src/http/mod.ts";
-import { defineTool } from "../../src/loop/tools.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
 import { type Frame, parseFrames, readFrames } from "../support/sse.ts";
+import { waitingTool } from "../support/turns.ts";
 
 /** Two apps on one store and one clock, with a tool that waits until it is let go. */
 function makeApps() {
   const clock = new ManualClock();
   const store = memoryStore({ clock });
-  let finish = (): void => {};
+  const { tool: slow, finish } = waitingTool();
   let asked = 0;
-  const wait = new Promise<void>((resolve) => finish = resolve);
-  const slow = defineTool({
-    name: "slow",
-    description: "Waits",
-    input: z.object({}),
-    execute: (_, { signal }) =>
-      Promise.race([
-        wait.then(() => "done"),
-        new Promise((_, reject) =>
-          signal.addEventListener("abort", () => reject(signal.reason), { once: true })
-        ),
-      ]),
-  });
   const model = scripted({
     script: ({ messages }) => {
       asked++;
@@ -48,7 +34,7 @@ function makeApps() {
     });
   const get = (app: 0 | 1, path: string, headers: Record<string, string> = {}) =>
     apps[app].request(path, { headers });
-  return { apps, clock, store, drains, post, get, finish: () => finish(), asked: () => asked };
+  return { apps, clock, store, drains, post, get, finish, asked: () => asked };
 }
 
 /** Reads until the tool runs, and goes on reading in the background. */
@@ -212,43 +198,6 @@ Deno.test("DELETE /v1/sessions/:id ends the turn that runs there, here or elsewh
     equal((await get(1, `/v1/turns/${turn}/events`)).status, 404);
     deepEqual(clock.sleeping, []);
   }
-});
-
-Deno.test("GET /v1/sessions lists the owner's sessions in pages, the newest first, and refuses bad ones", async () => {
-  const { clock, post, get, finish } = makeApps();
-  finish();
-  for (let n = 0; n < 5; n++) {
-    await (await post(0, { session: `s${n}`, stream: false })).json();
-    await clock.advance(1);
-  }
-  await (await post(0, { session: "foreign", stream: false }, { "x-tenant": "other" })).json();
-  const names: string[] = [];
-  let after = "";
-  for (;;) {
-    const page = await (await get(1, `/v1/sessions?limit=2${after}`)).json();
-    names.push(...page.sessions.map(({ session }: { session: string }) => session));
-    if (page.next === null) break;
-    after = `&after=${page.next}`;
-  }
-  deepEqual(names, ["s4", "s3", "s2", "s1", "s0"]);
-  for (const query of ["limit=0", "limit=x", "limit=501", "after=nonsense"]) {
-    const refused = await get(0, `/v1/sessions?${query}`);
-    equal(refused.status, 400);
-    equal((await refused.json()).code, "bad_request");
-  }
-});
-
-Deno.test("GET /v1/sessions/:id/export gives a session as JSONL, the log as it is", async () => {
-  const { post, get, finish } = makeApps();
-  finish();
-  await (await post(0, { stream: false })).json();
-  const response = await get(1, "/v1/sessions/s/export");
-  equal(response.headers.get("content-type"), "application/x-ndjson");
-  const lines = (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
-  equal(lines[0].kind, "session");
-  const { entries } = await (await get(1, "/v1/sessions/s/messages")).json();
-  deepEqual(lines.slice(1), entries);
-  equal((await get(1, "/v1/sessions/none/export")).status, 404);
 });
 
 Deno.test("a request that was refused is refused again with the same Idempotency-Key, until it can be served", async () => {

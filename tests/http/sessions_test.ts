@@ -5,6 +5,7 @@ import { clerk } from "../../src/models/clerk.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { workspaceTools } from "../../src/tools/workspace.ts";
+import { ManualClock } from "../support/clock.ts";
 
 async function audited() {
   const model = scripted({ script: clerk, window: 8_000, maxOutput: 800 });
@@ -127,6 +128,17 @@ Deno.test("GET /v1/sessions/:id/messages pages", async () => {
   deepEqual(rest.entries, whole.entries.slice(5));
 });
 
+Deno.test("GET /v1/sessions/:id/export gives a session as JSONL, the log as it is", async () => {
+  const { app } = await audited();
+  const response = await app.request("/v1/sessions/s/export");
+  equal(response.headers.get("content-type"), "application/x-ndjson");
+  const lines = (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
+  deepEqual([lines[0].kind, lines.at(-1).kind], ["session", "view"]);
+  const { entries } = await (await app.request("/v1/sessions/s/messages")).json();
+  deepEqual(lines.slice(1, -1), entries);
+  equal((await app.request("/v1/sessions/none/export")).status, 404);
+});
+
 Deno.test("GET /v1/sessions/:id tells the branches, which can be read and are exported", async () => {
   const store = memoryStore();
   const agent = { model: scripted({ script: ({ messages }) => ({ text: `${messages.length}` }) }) };
@@ -167,4 +179,35 @@ Deno.test("GET /v1/sessions/:id tells the branches, which can be read and are ex
     ["user", 2, 0],
     ["assistant", 3, 0],
   ]);
+});
+
+Deno.test("GET /v1/sessions lists the owner's sessions in pages, the newest first, and refuses bad ones", async () => {
+  const clock = new ManualClock();
+  const app = createApp({
+    agents: { default: { model: scripted({ script: () => ({ text: "Hi." }) }) } },
+    store: memoryStore({ clock }),
+    clock,
+    auth: ({ headers }) => ({ tenant: headers.get("x-tenant") ?? "local" }),
+  });
+  const start = async (session: string, headers: Record<string, string> = {}): Promise<void> => {
+    const body = JSON.stringify({ session, input: "Hi", stream: false });
+    await (await app.request("/v1/turns", { method: "POST", headers, body })).json();
+    await clock.advance(1);
+  };
+  for (let n = 0; n < 5; n++) await start(`s${n}`);
+  await start("foreign", { "x-tenant": "other" });
+  const names: string[] = [];
+  let after = "";
+  for (;;) {
+    const page = await (await app.request(`/v1/sessions?limit=2${after}`)).json();
+    names.push(...page.sessions.map(({ session }: { session: string }) => session));
+    if (page.next === null) break;
+    after = `&after=${page.next}`;
+  }
+  deepEqual(names, ["s4", "s3", "s2", "s1", "s0"]);
+  for (const query of ["limit=0", "limit=x", "limit=501", "after=nonsense"]) {
+    const refused = await app.request(`/v1/sessions?${query}`);
+    equal(refused.status, 400);
+    equal((await refused.json()).code, "bad_request");
+  }
 });

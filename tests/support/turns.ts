@@ -40,6 +40,18 @@ export function tool(name: string, execute: (input: Json, context: ToolContext) 
   });
 }
 
+/** Makes a tool that works until it is let go, or its turn ends. */
+export function waitingTool(name = "slow"): { readonly tool: Tool; readonly finish: () => void } {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const waiting = tool(name, (_, { signal }) => {
+    const stopped = new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+    );
+    return Promise.race([promise, stopped]);
+  });
+  return { tool: waiting, finish: () => resolve("done") };
+}
+
 /** A text of `length` characters in words that tell where they stand, so that no two parts are the same. */
 export function prose(length: number, seed = 0): string {
   let text = "";
