@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Auth } from "./auth.ts";
+import { type Auth, bearerOf } from "./auth.ts";
 
 /** Characters that a key has at least: a short one could be guessed. */
 const MIN_KEY = 16;
@@ -37,8 +37,7 @@ export function apiKeys(keys: Readonly<Record<string, string | readonly string[]
     Promise.all(all.map(async ({ tenant, key }) => ({ tenant, hash: await hashOf(key) })));
   let known: ReturnType<typeof makeHashes> | undefined;
   return async ({ headers }) => {
-    const bearer = headers.get("authorization")?.match(/^bearer +(\S+)$/i)?.[1];
-    const shown = bearer ?? headers.get("x-api-key");
+    const shown = bearerOf(headers) ?? headers.get("x-api-key");
     if (shown === null) return null;
     const hash = await digest(shown);
     let tenant: string | null = null;

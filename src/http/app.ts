@@ -16,6 +16,7 @@ import { Drain } from "./drain.ts";
 import { type AppEnv, peerOf } from "./env.ts";
 import { allowOrigins, secureHeaders } from "./headers.ts";
 import { TurnHost } from "./host.ts";
+import { makeParts } from "./host/parts.ts";
 import { Notes } from "./notes.ts";
 import type { AppOptions } from "./options.ts";
 import { refuseOpenAI } from "./openai_errors.ts";
@@ -83,15 +84,16 @@ export function createApp(options: AppOptions): App {
   app.use("/api/chat/*", speak(refuseChat));
 
   // What anybody may ask for stands here.
+  const askStore = () => store.claim({ tenant: "" }, "health");
   app.get("/healthz", async (c) => {
-    await store.claim({ tenant: "" }, "health");
+    await askStore();
     return c.json({ status: "ok" });
   });
   app.get("/readyz", async (c) => {
     if (drain.signal.aborted) {
       throw new SelvageError("shutting_down", "The service takes no new work: it is going down");
     }
-    await store.claim({ tenant: "" }, "health");
+    await askStore();
     return c.json({ status: "ready" });
   });
   app.route("/", openApiRoutes());
@@ -110,7 +112,7 @@ export function createApp(options: AppOptions): App {
       c.res.headers.set(name, value);
     }
   });
-  const host = new TurnHost({ ...options, drain }, notes);
+  const host = new TurnHost(makeParts({ ...options, drain }, notes));
   app.route("/agui", aguiRoutes(options, host));
   app.route("/api/chat", chatRoutes(options, host));
   app.route("/v1/turns", turnRoutes(options, host));

@@ -163,6 +163,11 @@ export async function authenticate(
   throw new SelvageError("unauthorized", "Cannot serve the request: it does not show who it comes from");
 }
 
+/** The token of `Authorization: Bearer TOKEN`; null where there is none. */
+export function bearerOf(headers: Headers): string | null {
+  return headers.get("authorization")?.match(/^bearer +(\S+)$/i)?.[1] ?? null;
+}
+
 function isName(text: unknown): boolean {
   return typeof text === "string" && text !== "" && text.length <= MAX_NAME;
 }

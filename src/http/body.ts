@@ -63,18 +63,6 @@ export async function readText(request: Request): Promise<string> {
 }
 
 /**
- * Reads and checks a JSON body.
- *
- * @param request The request; its size is limited by the route.
- * @param schema What is wanted.
- * @throws SelvageError `bad_json` or `bad_request`, naming the field, what was found and what is
- *   wanted.
- */
-export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
-  return parseBody(await readText(request), schema);
-}
-
-/**
  * Checks the text of a JSON body.
  *
  * @param text The body.

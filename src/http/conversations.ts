@@ -8,25 +8,22 @@ import { SelvageError } from "../core/errors.ts";
 import type { Message } from "../core/message.ts";
 import type { AnswerRequest, CallAnswer } from "../loop/agent.ts";
 import { askedOf } from "../loop/asked.ts";
-import type { Entry, Owner, SessionKey, Store, Usage, UserEntry } from "../ports.ts";
+import type { Entry, SessionKey, Store, Usage, UserEntry } from "../ports.ts";
 import type { CompletionRequest } from "./decode/completion.ts";
 import { placeOfCall } from "./encode/completion_reader.ts";
 import { billedFor, leaveTurn, readHistory } from "./history.ts";
-import type { HostAnswer, StartedTurn, TurnHost } from "./host.ts";
-import type { IdempotencyKey } from "./idempotency.ts";
+import type { TurnHost } from "./host.ts";
+import type { HostAnswer, HostRequest, StartedTurn } from "./host/request.ts";
 import type { AppOptions } from "./options.ts";
 import { StatelessTurns } from "./stateless.ts";
 
 /** One request of a conversation. */
-export interface ConversationRequest {
-  readonly owner: Owner;
+export interface ConversationRequest extends HostRequest {
   readonly asked: CompletionRequest;
   /** Characters of the request. */
   readonly size: number;
   /** The session that keeps the log; null where the client keeps its history itself. */
   readonly session: string | null;
-  readonly clientSignal: AbortSignal;
-  readonly idempotency?: IdempotencyKey;
 }
 
 /** The turn that a request has started, or goes on with. */
@@ -89,7 +86,7 @@ export class Conversations {
     { key, answers, rest }: {
       readonly key: SessionKey;
       readonly answers: Answers | null;
-      readonly rest: Pick<ConversationRequest, "owner" | "clientSignal" | "idempotency">;
+      readonly rest: HostRequest;
     },
   ): Promise<ConversationTurn> {
     const { session } = key;

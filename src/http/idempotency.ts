@@ -45,6 +45,11 @@ export async function idempotencyOf(
   return { idempotency: { key, fingerprint: digest.toHex() } };
 }
 
+/** Headers that say whether a response tells again what an earlier request has led to. */
+export function replayHeaders(isReplay: boolean): Readonly<Record<string, string>> {
+  return isReplay ? { "idempotency-replayed": "true" } : {};
+}
+
 /**
  * What a key stands for: what whoever came first has claimed it for. Without a value it is only looked up.
  *

@@ -6,7 +6,7 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import { SelvageError } from "../core/errors.ts";
 import type { Clock } from "../ports.ts";
-import type { Auth } from "./auth.ts";
+import { type Auth, bearerOf } from "./auth.ts";
 
 /** Settings of {@link jwt}. */
 export interface JwtOptions {
@@ -111,9 +111,9 @@ export function jwt(options: JwtOptions): Auth {
   }
 
   return async ({ headers }) => {
-    const token = headers.get("authorization")?.match(/^bearer +(\S+)$/i)?.[1];
+    const token = bearerOf(headers);
     // What has no two dots is no such token: an API key, for another auth.
-    if (token === undefined || token.split(".").length !== 3) return null;
+    if (token === null || token.split(".").length !== 3) return null;
     const payload = await (await (loaded ??= load()))(token);
     const tenant = payload?.[tenantClaim];
     const user = payload?.[userClaim];

@@ -69,7 +69,7 @@ function textOf(at: string, { level, event, ...facts }: LogEntry): string {
   return [at, level, event, ...shown].join(" ");
 }
 
-/** What {@link tellTurn} needs beside the events. */
+/** What {@link turnTeller} needs to know of a turn. */
 export interface TellOptions {
   readonly log: Log;
   readonly clock: Clock;
@@ -80,71 +80,53 @@ export interface TellOptions {
   readonly input?: unknown;
 }
 
-/** Passes on the events of a turn, and tells of its begin, its errors and its end. */
-export async function* tellTurn(
-  events: AsyncGenerator<TurnEvent, void>,
+/** Makes what is shown each event of a turn, and tells of its begin, its calls, its errors and its end. */
+export function turnTeller(
   { log, clock, key: { tenant, user, session }, request, hasContent, input }: TellOptions,
-): AsyncGenerator<TurnEvent, void> {
+): (event: TurnEvent) => void {
   const begun = clock.now();
   let text = "";
-  for await (const event of events) {
-    const turn = event.id.slice(0, event.id.lastIndexOf(":"));
-    const facts = { request, tenant, user, session, turn };
+
+  /** What is told of an event; null for nothing, as of nearly all of them. */
+  function factsOf(event: TurnEvent): Partial<LogEntry> & Pick<LogEntry, "level"> | null {
     switch (event.type) {
       case "turn.started": {
         const { agent, model } = event;
-        log({ level: "info", event: event.type, ...facts, agent, model, ...(hasContent ? { input } : {}) });
-        break;
+        return { level: "info", agent, model, ...(hasContent ? { input } : {}) };
       }
       case "text.delta":
         if (hasContent) text += event.text;
-        break;
+        return null;
       case "tool.call":
-        if (hasContent) {
-          log({ level: "info", event: event.type, ...facts, name: event.name, input: event.input });
-        }
-        break;
+        return hasContent ? { level: "info", name: event.name, input: event.input } : null;
       case "tool.result": {
-        const { name, status, ms } = event;
-        const content = hasContent ? { output: event.output } : {};
-        log({
-          level: hasContent ? "info" : "debug",
-          event: event.type,
-          ...facts,
-          name,
-          status,
-          ms,
-          ...content,
-        });
-        break;
+        const { name, status, ms, output } = event;
+        return hasContent
+          ? { level: "info", name, status, ms, output }
+          : { level: "debug", name, status, ms };
       }
       case "compaction": {
         const { phase, reason, method } = event;
-        log({ level: "debug", event: event.type, ...facts, phase, reason, method });
-        break;
+        return { level: "debug", phase, reason, method };
       }
       case "turn.paused":
-        log({ level: "info", event: event.type, ...facts, reason: event.reason, ms: clock.now() - begun });
-        break;
+        return { level: "info", reason: event.reason, ms: clock.now() - begun };
       case "error":
-        log({ level: "warn", event: "turn.error", ...facts, code: event.code });
-        break;
+        return { level: "warn", event: "turn.error", code: event.code };
       case "turn.finished": {
         const { reason, steps, usage } = event;
         const ms = clock.now() - begun;
-        log({
-          level: "info",
-          event: event.type,
-          ...facts,
-          reason,
-          steps,
-          usage,
-          ms,
-          ...(hasContent ? { text } : {}),
-        });
-        break;
+        return { level: "info", reason, steps, usage, ms, ...(hasContent ? { text } : {}) };
       }
+      default:
+        return null;
     }
-    yield event;
   }
+
+  return (event) => {
+    const facts = factsOf(event);
+    if (facts === null) return;
+    const turn = event.id.slice(0, event.id.lastIndexOf(":"));
+    log({ event: event.type, request, tenant, user, session, turn, ...facts });
+  };
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Problem, type Refuse, statusOf } from "./problem.ts";
+import { clipDetail, type Problem, type Refuse, statusOf } from "./problem.ts";
 
 /** What the body of an error says. */
 export interface OpenAIError {
@@ -26,9 +26,6 @@ const KNOWN: Readonly<Record<string, { readonly code: string; readonly status?: 
 /** Fields of ours that the caller knows by another name. */
 const PARAMS: Readonly<Record<string, string>> = { clientTools: "tools", instructions: "messages" };
 
-/** Characters of a sentence: what was sent must not come back at any length. */
-const MAX_MESSAGE = 900;
-
 /** The status of a problem, as clients of OpenAI expect it. */
 function openaiStatus(problem: Problem): number {
   return KNOWN[problem.code]?.status ?? statusOf(problem);
@@ -44,7 +41,7 @@ export function openaiError(problem: Problem): OpenAIError {
   const { code, detail, fields } = problem;
   const field = code === "unknown_agent" ? "model" : fields?.["field"];
   return {
-    message: detail.length > MAX_MESSAGE ? `${detail.slice(0, MAX_MESSAGE - 1).toWellFormed()}…` : detail,
+    message: clipDetail(detail),
     type: typeOf(openaiStatus(problem)),
     param: typeof field === "string" ? PARAMS[field] ?? field : null,
     code: KNOWN[code]?.code ?? code,

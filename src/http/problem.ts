@@ -24,11 +24,9 @@ export const STATUS: Readonly<Record<string, number>> = {
   bad_tokens: 400,
   bad_pin: 400,
   summary_blank: 400,
+  turn_aborted: 400,
   unauthorized: 401,
   open_access_refused: 403,
-  auth_unavailable: 503,
-  service_full: 503,
-  tools_unavailable: 503,
   session_not_found: 404,
   entry_not_found: 404,
   branch_not_found: 404,
@@ -37,37 +35,33 @@ export const STATUS: Readonly<Record<string, number>> = {
   call_not_found: 404,
   not_found: 404,
   method_not_allowed: 405,
-  unsupported_encoding: 415,
   body_stalled: 408,
   turn_running: 409,
   turn_interrupted: 409,
   turn_exists: 409,
   history_mismatch: 409,
-  turn_aborted: 400,
   too_many_branches: 409,
   bad_fork: 409,
   turn_paused: 409,
   turn_not_paused: 409,
   turn_over: 409,
   call_not_pending: 409,
-  too_many_messages: 429,
-  queue_full: 429,
-  idempotency_key_reused: 422,
+  lease_lost: 409,
   body_too_large: 413,
   input_too_large: 413,
   pinned_too_big: 413,
   summary_too_large: 413,
-  shutting_down: 503,
-  turn_suspended: 503,
-  turn_lost: 500,
+  unsupported_encoding: 415,
+  idempotency_key_reused: 422,
   context_exhausted: 422,
   turn_out_of_tokens: 422,
   turn_out_of_time: 422,
+  context_length_exceeded: 422,
+  too_many_messages: 429,
+  queue_full: 429,
   rate_limited: 429,
   too_many_turns: 429,
-  lease_lost: 409,
-  context_length_exceeded: 422,
-  store_busy: 503,
+  turn_lost: 500,
   bad_budget: 500,
   model_auth: 502,
   model_not_found: 502,
@@ -76,6 +70,12 @@ export const STATUS: Readonly<Record<string, number>> = {
   model_stream_cut: 502,
   model_stream_error: 502,
   model_unreachable: 502,
+  auth_unavailable: 503,
+  service_full: 503,
+  tools_unavailable: 503,
+  shutting_down: 503,
+  turn_suspended: 503,
+  store_busy: 503,
   model_rate_limited: 503,
   model_unavailable: 503,
   model_stalled: 504,
@@ -115,8 +115,13 @@ const PUBLIC_FIELDS = [
   "pending",
 ];
 
-/** Characters of a sentence: what was sent must not come back at any length. */
+/** Characters of a sentence. */
 const MAX_DETAIL = 900;
+
+/** The sentence of a problem, at most 900 characters of it: what was sent must not come back at any length. */
+export function clipDetail(text: string): string {
+  return text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL - 1).toWellFormed()}…` : text;
+}
 
 /** The status of a problem. One that names a field of the request is the caller's, whoever else has that code. */
 export function statusOf({ code, fields }: Problem): number {
@@ -137,9 +142,7 @@ function problemResponse(problem: Problem, headers: Readonly<Record<string, stri
   );
   const { code } = problem;
   const title = code.replaceAll("_", " ");
-  const detail = problem.detail.length > MAX_DETAIL
-    ? `${problem.detail.slice(0, MAX_DETAIL - 1).toWellFormed()}…`
-    : problem.detail;
+  const detail = clipDetail(problem.detail);
   const body = { type: "about:blank", title, status, detail, code, ...fields };
   return new Response(JSON.stringify(body), {
     status,

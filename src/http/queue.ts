@@ -5,7 +5,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { TurnEvent } from "../loop/events.ts";
-import type { StartedTurn, StartRequest } from "./host.ts";
+import type { StartedTurn, StartRequest } from "./host/request.ts";
 import type { Following } from "./registry.ts";
 import { refusedEvents } from "./streams.ts";
 
@@ -14,9 +14,9 @@ const MAX_WAITING = 16;
 
 /** Those that wait for one session. */
 interface Line {
-  readonly waiting: number;
+  waiting: number;
   /** Settles when the last of them has begun, or never will. */
-  readonly last: Promise<unknown>;
+  last: Promise<unknown>;
 }
 
 /** The turns that wait in one app. */
@@ -35,33 +35,32 @@ export class TurnQueue {
    * @throws SelvageError `queue_full`.
    */
   async start(request: StartRequest): Promise<StartedTurn> {
+    return await this.#enter(request);
+  }
+
+  /** Takes the next place; throws at once where there is none. */
+  #enter(request: StartRequest): Promise<StartedTurn> {
     const { owner: { tenant, user = "" }, session } = request;
-    if (session === undefined) return await this.#start(request);
+    if (session === undefined) return this.#start(request);
     const name = JSON.stringify([tenant, user, session]);
-    const line = this.#lineOf(name, session);
+    const line: Line = this.#lines.get(name) ?? { waiting: 0, last: Promise.resolve() };
+    if (line.waiting >= MAX_WAITING) {
+      throw new SelvageError(
+        "queue_full",
+        `Cannot queue the turn: found ${MAX_WAITING} that wait for session "${session}", wanted less than that`,
+        { fields: { session, limit: MAX_WAITING } },
+      );
+    }
+    this.#lines.set(name, line);
+    line.waiting++;
     const begun = line.last.then(() => {
       request.clientSignal.throwIfAborted();
       return this.#start(request);
+    }).finally(() => {
+      if (--line.waiting === 0) this.#lines.delete(name);
     });
-    const last = begun.catch(() => {});
-    this.#lines.set(name, { waiting: line.waiting + 1, last });
-    try {
-      return await begun;
-    } finally {
-      const { waiting = 1, last: end = last } = this.#lines.get(name) ?? {};
-      if (waiting > 1) this.#lines.set(name, { waiting: waiting - 1, last: end });
-      else this.#lines.delete(name);
-    }
-  }
-
-  #lineOf(name: string, session: string): Line {
-    const line = this.#lines.get(name) ?? { waiting: 0, last: Promise.resolve() };
-    if (line.waiting < MAX_WAITING) return line;
-    throw new SelvageError(
-      "queue_full",
-      `Cannot queue the turn: found ${MAX_WAITING} that wait for session "${session}", wanted less than that`,
-      { fields: { session, limit: MAX_WAITING } },
-    );
+    line.last = begun.catch(() => {});
+    return begun;
   }
 
   /**
@@ -70,10 +69,8 @@ export class TurnQueue {
    * @throws SelvageError `queue_full`.
    */
   follow(request: Omit<StartRequest, "clientSignal">): Following {
-    const { owner: { tenant, user = "" }, session } = request;
-    if (session !== undefined) this.#lineOf(JSON.stringify([tenant, user, session]), session);
     const gone = new AbortController();
-    const begun = this.start({ ...request, clientSignal: gone.signal });
+    const begun = this.#enter({ ...request, clientSignal: gone.signal });
     // Its failure is told where the events are read.
     begun.catch(() => {});
     async function* events(): AsyncGenerator<TurnEvent, void> {

@@ -6,6 +6,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Owner, SessionKey, Store } from "../ports.ts";
+import { leaseAt, turnName } from "./host/places.ts";
 import type { Limits } from "./limits.ts";
 import { Notes } from "./notes.ts";
 
@@ -16,9 +17,6 @@ const STARTING_MS = 15_000;
 
 /** Milliseconds for which it is known who runs: longer than a turn is known itself. */
 const RUNNING_KNOWN_MS = 25 * 3_600_000;
-
-/** More than any event's number. */
-const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
 /** What is left of the turns of a minute; it fills up steadily. `by` tells equal values of two writers apart. */
 interface Bucket {
@@ -162,12 +160,12 @@ export class Quotas {
     const gone = new Set<string>();
     for (const [turn, { session, user, at }] of Object.entries(turns)) {
       if (this.#here.has(turn)) continue;
-      const owner = { tenant, ...(user === undefined ? {} : { user }) };
+      const key = { tenant, session, ...(user === undefined ? {} : { user }) };
       const now = this.#clock.now();
       // The id is claimed with the lease: before that it is about to begin.
-      const hasBegun = await this.#store.claim(owner, `turn/${turn}`) !== undefined;
+      const hasBegun = await this.#store.claim(key, turnName(turn)) !== undefined;
       if (!hasBegun && at + STARTING_MS > now) continue;
-      const lease = (await this.#store.events({ ...owner, session }, turn, AFTER_ALL))?.lease;
+      const lease = (await leaseAt(this.#store, { key, turn }))?.lease;
       if (lease?.turn !== turn || lease.expires <= now) gone.add(turn);
     }
     return gone;

@@ -5,7 +5,7 @@
  */
 import { Broadcast } from "../loop/broadcast.ts";
 import type { TurnEvent } from "../loop/events.ts";
-import type { OnDisconnect, SessionKey } from "../ports.ts";
+import type { OnDisconnect, Owner, SessionKey } from "../ports.ts";
 
 /** What makes a turn followable. */
 export interface TurnStart {
@@ -53,13 +53,12 @@ export class FollowedTurn {
   }
 
   /** Whether it is a turn of the session. */
-  isOf({ tenant, user, session }: SessionKey): boolean {
-    const { key } = this.#start;
-    return this.belongsTo({ tenant, ...(user === undefined ? {} : { user }) }) && key.session === session;
+  isOf(key: SessionKey): boolean {
+    return this.belongsTo(key) && this.#start.key.session === key.session;
   }
 
   /** Whether a tenant and user may see it. */
-  belongsTo({ tenant, user }: Omit<SessionKey, "session">): boolean {
+  belongsTo({ tenant, user }: Owner): boolean {
     return this.#start.key.tenant === tenant && this.#start.key.user === user;
   }
 
@@ -116,7 +115,7 @@ export class TurnRegistry {
   }
 
   /** Finds a turn that runs here and that a tenant and user may see. */
-  find(owner: Omit<SessionKey, "session">, id: string): FollowedTurn | null {
+  find(owner: Owner, id: string): FollowedTurn | null {
     const turn = this.#turns.get(id);
     return turn?.belongsTo(owner) ? turn : null;
   }

@@ -7,16 +7,11 @@
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { wasTaken } from "../loop/left.ts";
 import { isPaused } from "../loop/pause.ts";
-import type { Clock, Lease, SessionKey, Store } from "../ports.ts";
+import type { Clock, Lease, Store } from "../ports.ts";
+import type { StoredTurnPlace } from "./host/places.ts";
 
 /** Milliseconds between two looks at the store: the least, and the most after looking in vain. */
 const LOOK_MS = { least: 25, most: 250 } as const;
-
-/** A turn in the store. */
-export interface StoredTurnPlace {
-  readonly turn: string;
-  readonly key: SessionKey;
-}
 
 /** What {@link replay} needs beside the turn. */
 export interface ReplayOptions {

@@ -10,7 +10,7 @@ import type { Clock } from "../ports.ts";
 const KEEP_ALIVE_MS = 10_000;
 
 /** Headers of every SSE response; the last two keep proxies from buffering and compressing it. */
-export const SSE_HEADERS: Readonly<Record<string, string>> = {
+const SSE_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
@@ -126,6 +126,25 @@ export function sseStream<Event>(
       }
     },
   }, { highWaterMark: 0 });
+}
+
+/**
+ * The response that streams events to a client.
+ *
+ * @param following The events, and what is called when the client goes away before their end.
+ * @param options Encoder, clock and what to do at the end; further headers.
+ */
+export function sseResponse<Event>(
+  { events, leave }: {
+    readonly events: AsyncGenerator<Event, void>;
+    readonly leave: () => Promise<void>;
+  },
+  { headers = {}, ...options }: Omit<SseOptions<Event>, "onLeave"> & {
+    readonly headers?: Readonly<Record<string, string>>;
+  },
+): Response {
+  const stream = sseStream(events, { ...options, onLeave: leave });
+  return new Response(stream, { headers: { ...SSE_HEADERS, ...headers } });
 }
 
 /** What a promise has, or will have before anything new can come in; null where that is not known, or where it fails. */

@@ -12,11 +12,11 @@ import type { AnswerRequest, CallAnswer, TurnRequest } from "../loop/agent.ts";
 import { askedOf } from "../loop/asked.ts";
 import { systemClock } from "../loop/clock.ts";
 import type { TurnEvent } from "../loop/events.ts";
-import type { Clock, Owner, SessionKey, Store, Usage } from "../ports.ts";
+import type { Clock, SessionKey, Store, Usage } from "../ports.ts";
 import { memoryStore } from "../store/memory.ts";
 import { billedFor, HistoryViews, leaveTurn, readHistory, type SentHistory } from "./history.ts";
-import type { StartedTurn, TurnHost } from "./host.ts";
-import type { IdempotencyKey } from "./idempotency.ts";
+import type { TurnHost } from "./host.ts";
+import type { HostRequest, StartedTurn } from "./host/request.ts";
 import type { AppOptions } from "./options.ts";
 
 /** Milliseconds for which a session stays that somebody may come back to. */
@@ -26,15 +26,8 @@ const KEPT_CHARS = 64 * 1024 * 1024;
 /** Why a call that waits for a person is refused. */
 const NOBODY = "there is nobody who could be asked here";
 
-/** Whose request it is. */
-interface Request {
-  readonly owner: Owner;
-  readonly clientSignal: AbortSignal;
-  readonly idempotency?: IdempotencyKey;
-}
-
 /** A turn with the history that it goes on from. */
-export interface StatelessRequest extends Request {
+export interface StatelessRequest extends HostRequest {
   readonly agentName: string;
   /** The history, oldest first. */
   readonly messages: readonly Message[];
@@ -44,7 +37,7 @@ export interface StatelessRequest extends Request {
 }
 
 /** Results for calls of a turn that waits, and what the user says behind them. */
-export interface StatelessAnswer extends Request, Pick<AnswerRequest, "input"> {
+export interface StatelessAnswer extends HostRequest, Pick<AnswerRequest, "input"> {
   readonly turn: string;
   readonly results: readonly CallAnswer[];
 }
@@ -150,7 +143,7 @@ export class StatelessTurns {
   /** Has the session cleared away once nobody reads its turn any more. */
   #settling(
     started: StartedTurn,
-    { origin, request }: { readonly origin: Origin; readonly request: Request },
+    { origin, request }: { readonly origin: Origin; readonly request: HostRequest },
   ): StartedTurn {
     const { turn } = started;
     let current: StartedTurn | null = started;
@@ -190,10 +183,8 @@ export class StatelessTurns {
 
   async #settle(turn: string, origin: Origin): Promise<void> {
     const { key, agentName: agent, history } = origin;
-    const { tenant, user } = key;
-    const owner = { tenant, ...(user === undefined ? {} : { user }) };
     const state = await this.#store.read(key);
-    if (state !== null) await this.#views.remember(owner, { agent, history, state });
+    if (state !== null) await this.#views.remember(key, { agent, history, state });
     const isWaiting = state?.head.lease !== undefined;
     if (isWaiting || origin.isKept) this.#kept.set(turn, { origin, until: this.#clock.now() + KEPT_MS });
     else await this.#store.delete(key);

@@ -10,15 +10,20 @@ import type { Following } from "./registry.ts";
 
 /**
  * The events of a turn until another process has taken it over, as from one that stood still for too long. Nothing
- * is said of an end then: the turn goes on there, and clients that come again are told so.
+ * is said of an end then: the turn goes on there, and clients that come again are told so. `tell` is shown each event
+ * on its way: one generator does both, for each costs its share of every delta.
  */
 export async function* untilLost(
   events: AsyncGenerator<TurnEvent, void>,
-  isElsewhere: () => Promise<boolean>,
+  { isElsewhere, tell = () => {} }: {
+    readonly isElsewhere: () => Promise<boolean>;
+    readonly tell?: (event: TurnEvent) => void;
+  },
 ): AsyncGenerator<TurnEvent, void> {
   for await (const event of events) {
     // Where the session was deleted, the lease is lost as well, and this is the end.
     if (event.type === "error" && event.code === "lease_lost" && await isElsewhere()) return;
+    tell(event);
     yield event;
   }
 }

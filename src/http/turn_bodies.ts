@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { isDeeperThan, MAX_DEPTH } from "../loop/depth.ts";
+import { sessionId } from "./session_key.ts";
 
 /** Client tools of one request, and characters of the JSON of all their schemas together. */
 const MAX_CLIENT_TOOLS = 64;
@@ -20,12 +21,6 @@ const filePart = z.strictObject({
   ),
   filename: z.string().max(500).exactOptional(),
 });
-
-/** A session id that is safe in keys and URLs. */
-export const sessionId = z.string().regex(
-  /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/,
-  "wanted 1 to 128 of A-Z a-z 0-9 . _ : -",
-);
 
 /** What a user says. */
 export const inputBody = z.union([z.string(), z.array(z.union([textPart, filePart])).min(1).max(100)], {

@@ -13,7 +13,8 @@ import type { Approval, CallAnswer } from "../../loop/agent.ts";
 import type { PausedCall, ToolSchema } from "../../ports.ts";
 import { checkBody } from "../body.ts";
 import type { UiPart } from "../encode/ui_parts.ts";
-import { clientTools, sessionId } from "../turn_bodies.ts";
+import { sessionId } from "../session_key.ts";
+import { clientTools } from "../turn_bodies.ts";
 import type { SentMessage } from "./ui_request.ts";
 
 const id = z.string().min(1).max(256);

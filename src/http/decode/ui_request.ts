@@ -9,7 +9,7 @@ import type { FilePart, Message, ProviderOptions, TextPart, ToolOutput } from ".
 import { isObject } from "../../formats/format.ts";
 import type { Approval, CallAnswer } from "../../loop/agent.ts";
 import type { ClientNote, PausedCall } from "../../ports.ts";
-import { sessionId } from "../routes/session_id.ts";
+import { sessionId } from "../session_key.ts";
 import type { UiPart } from "../encode/ui_parts.ts";
 
 const id = z.string().min(1).max(256);

@@ -19,12 +19,13 @@ import {
 import { inputOf, noteOf, withGivenUp } from "../decode/ui_request.ts";
 import { AguiEncoder, aguiFrames } from "../encode/agui.ts";
 import type { AppEnv } from "../env.ts";
-import type { StartedTurn, StartRequest, TurnHost } from "../host.ts";
-import { idempotencyOf } from "../idempotency.ts";
+import type { TurnHost } from "../host.ts";
+import type { HostRequest, StartedTurn } from "../host/request.ts";
+import { idempotencyOf, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
 import { problemOf, refuseMethod } from "../problem.ts";
 import { reportFault } from "../requests.ts";
-import { SSE_HEADERS, sseStream } from "../sse.ts";
+import { sseResponse } from "../sse.ts";
 
 const MAX_BODY = 8 * 1024 * 1024;
 
@@ -39,10 +40,8 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const { store, agents, clock = systemClock, log } = options;
   const app = new Hono<AppEnv>();
 
-  type Rest = Pick<StartRequest, "owner" | "clientSignal" | "idempotency">;
-
   /** Goes on with the turn that waits for what the run brings along; null where it brings nothing for one. */
-  async function answer(run: AguiRun, rest: Rest): Promise<Begun | null> {
+  async function answer(run: AguiRun, rest: HostRequest): Promise<Begun | null> {
     const lease = (await store.read({ ...rest.owner, session: run.threadId }))?.head.lease;
     const { turn = "", pause } = lease ?? {};
     const pending = pause?.pending ?? [];
@@ -60,7 +59,7 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     return started === null ? null : { started, answered: new Set(results.map(({ ref }) => ref)) };
   }
 
-  async function begin(run: AguiRun, agentName: string, rest: Rest): Promise<Begun> {
+  async function begin(run: AguiRun, agentName: string, rest: HostRequest): Promise<Begun> {
     const last = run.messages.findLast(({ role }) => role !== "activity");
     const going = await answer(run, rest);
     if (going !== null) return going;
@@ -108,22 +107,19 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       clientSignal: request.signal,
       ...await idempotencyOf(request, `${agentName}\n${text}`),
     });
-    const { agent = agentName, turn, isReplay } = started;
+    const { agent = agentName, turn, isReplay, leave } = started;
     const model = started.model ?? agents[agent]?.model.id ?? "";
     const { threadId, runId, state } = run;
     const encoder = new AguiEncoder({ threadId, runId, state, turn, agent, model, answered });
-    const frames = aguiFrames(started.events, {
+    const events = aguiFrames(started.events, {
       encoder,
       problemOf: (error) => problemOf(error, (fault) => reportFault(c, { fault, log })),
     });
-    const stream = sseStream(frames, {
+    return sseResponse({ events, leave }, {
       encode: (frame) => frame,
       clock,
-      onLeave: started.leave,
       onEnd: host.enter(),
-    });
-    return new Response(stream, {
-      headers: { ...SSE_HEADERS, ...(isReplay ? { "idempotency-replayed": "true" } : {}) },
+      headers: replayHeaders(isReplay),
     });
   });
 

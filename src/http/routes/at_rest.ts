@@ -5,7 +5,6 @@
  */
 import { type Context, Hono } from "hono";
 import * as z from "zod";
-import { SelvageError } from "../../core/errors.ts";
 import type { RestPlace } from "../../loop/at_rest.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { compactNow } from "../../loop/compact_now.ts";
@@ -14,9 +13,9 @@ import { readyAgent } from "../../loop/ready.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
-import { claimKey, idempotencyOf, KEY_KNOWN_MS } from "../idempotency.ts";
+import { claimKey, idempotencyOf, KEY_KNOWN_MS, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
-import { sessionId } from "./turns.ts";
+import { sessionKeyOf, sessionNotFound } from "../session_key.ts";
 
 const MAX_BODY = 64 * 1024;
 
@@ -33,18 +32,12 @@ export function restRoutes({ store, clock = systemClock }: AppOptions, host: Tur
   const app = new Hono<AppEnv>();
 
   async function placeOf(c: Context<AppEnv>): Promise<RestPlace> {
-    const session = c.req.param("id") ?? "";
-    const key = { ...c.get("principal"), session };
-    const head = sessionId.safeParse(session).success ? (await store.read(key))?.head : undefined;
-    if (head !== undefined) {
-      const named = host.agentNamed(head.agent, "work on");
-      const agent = await readyAgent(named, { key, signal: c.req.raw.signal, clock });
-      return { key, agent, store, clock };
-    }
-    throw new SelvageError(
-      "session_not_found",
-      `Cannot find the session ${JSON.stringify(session.slice(0, 128))}`,
-    );
+    const key = sessionKeyOf(c);
+    const head = (await store.read(key))?.head;
+    if (head === undefined) throw sessionNotFound(key.session);
+    const named = host.agentNamed(head.agent, "work on");
+    const agent = await readyAgent(named, { key, signal: c.req.raw.signal, clock });
+    return { key, agent, store, clock };
   }
 
   app.post("/:id/compact", limitBody(MAX_BODY), async (c) => {
@@ -63,7 +56,7 @@ export function restRoutes({ store, clock = systemClock }: AppOptions, host: Tur
       await claimKey(store, { owner, idempotency, value: { turn: done, session } });
       const earlier = await store.claim(owner, done);
       if (earlier !== undefined) {
-        return c.json(earlier as Record<string, unknown>, 200, { "idempotency-replayed": "true" });
+        return c.json(earlier as Record<string, unknown>, 200, replayHeaders(true));
       }
     }
     const answer = { session, ...await compactNow(place, { ...asked, signal: request.signal }) };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Context as HonoContext, Hono } from "hono";
+import { Hono } from "hono";
 import type { StoredView } from "../../compaction/context.ts";
 import { shortenOutput } from "../../compaction/shorten.ts";
 import { SelvageError } from "../../core/errors.ts";
@@ -11,7 +11,7 @@ import type { TurnRequest } from "../../loop/agent.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { measuresOf } from "../../loop/measures.ts";
 import type { TurnEvent } from "../../loop/events.ts";
-import type { Entry, ResultEntry, SessionKey, SessionState } from "../../ports.ts";
+import type { Entry, Owner, ResultEntry, SessionKey, SessionState } from "../../ports.ts";
 import { limitBody, parseBody, readText } from "../body.ts";
 import { uiMessages } from "../encode/ui_messages.ts";
 import { answersIn, chatBody, inputOf, noteOf, type SentMessage, withGivenUp } from "../decode/ui_request.ts";
@@ -19,18 +19,19 @@ import { type GoesOn, UI_STREAM_HEADERS, UiStreamEncoder } from "../encode/ui_st
 import type { AppEnv } from "../env.ts";
 import { askedAgain, beginAt, beginWhole, historyOf, startsWith } from "../chat_history.ts";
 import { HistoryViews } from "../history.ts";
-import type { StartedTurn, TurnHost } from "../host.ts";
+import type { TurnHost } from "../host.ts";
+import type { StartedTurn } from "../host/request.ts";
 import type { AppOptions } from "../options.ts";
-import { type Problem, type Refuse, refuseMethod, statusOf } from "../problem.ts";
+import { clipDetail, type Problem, type Refuse, refuseMethod, statusOf } from "../problem.ts";
 import type { Following } from "../registry.ts";
-import { SSE_HEADERS, sseStream } from "../sse.ts";
-import { sessionId } from "./session_id.ts";
+import { sessionKeyOf, sessionNotFound } from "../session_key.ts";
+import { sseResponse } from "../sse.ts";
 
 const MAX_BODY = 8 * 1024 * 1024;
 
 /** Clients of the AI SDK show the text of a refusal to people as it is. */
 export const refuseChat: Refuse = (problem: Problem, headers) =>
-  new Response(problem.detail.slice(0, 900).toWellFormed(), {
+  new Response(clipDetail(problem.detail), {
     status: statusOf(problem),
     headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },
   });
@@ -53,28 +54,22 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const views = new HistoryViews(store);
   const app = new Hono<AppEnv>();
 
-  function respond({ events, leave }: Following, goesOn?: GoesOn): Response {
+  function respond(following: Following, goesOn?: GoesOn): Response {
     const encoder = new UiStreamEncoder(goesOn);
-    const stream = sseStream(events, {
+    return sseResponse(following, {
       encode: (event) => encoder.encode(event),
       last: () => encoder.end(),
       clock,
-      onLeave: leave,
       onEnd: host.enter(),
+      headers: UI_STREAM_HEADERS,
     });
-    return new Response(stream, { headers: { ...SSE_HEADERS, ...UI_STREAM_HEADERS } });
-  }
-
-  function keyOf(c: HonoContext<AppEnv>): SessionKey {
-    const session = c.req.param("id") ?? "";
-    if (!sessionId.safeParse(session).success) throw notFound(session);
-    return { ...c.get("principal"), session };
   }
 
   /** Answers calls of a turn that waits, and says what the user does behind that; null where none does. */
   async function answer(
     message: SentMessage,
-    { key, said, onPaused, clientSignal }: {
+    { owner, key, said, onPaused, clientSignal }: {
+      readonly owner: Owner;
       readonly key: SessionKey;
       readonly said?: SentMessage | undefined;
       readonly onPaused: TurnRequest["onPaused"];
@@ -93,12 +88,12 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       if (isEmpty) return null;
       const all = onPaused === "abort" ? withGivenUp(answers, pending) : answers;
       const input = { input: inputOf(said), client: noteOf(said) };
-      return await host.answer({ owner: key, turn: lease.turn, clientSignal, ...all, ...input });
+      return await host.answer({ owner, turn: lease.turn, clientSignal, ...all, ...input });
     }
     if (isEmpty) {
       throw bad("messages", "no answer to a call that waits", `one for ${pending.map(({ name }) => name)}`);
     }
-    return await host.answer({ owner: key, turn: lease.turn, clientSignal, ...answers });
+    return await host.answer({ owner, turn: lease.turn, clientSignal, ...answers });
   }
 
   /** Remembers what a session has summarised, under the name of what its client has: that may outlive the session. */
@@ -115,7 +110,8 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   app.post("/", limitBody(MAX_BODY), async (c) => {
     const request = c.req.raw;
     const body = parseBody(await readText(request), chatBody);
-    const key = { ...c.get("principal"), session: body.id };
+    const owner = c.get("principal");
+    const key = { ...owner, session: body.id };
     const last = body.message ?? body.messages?.at(-1);
     const isAgain = body.trigger === "regenerate-message";
     const wanted = "a new message of the user, or answers to calls that wait";
@@ -128,7 +124,7 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       ? body.messages?.at(-2)
       : undefined;
     if (!isAgain && answered?.role === "assistant") {
-      const started = await answer(answered, { key, said, onPaused, clientSignal: request.signal });
+      const started = await answer(answered, { owner, key, said, onPaused, clientSignal: request.signal });
       if (started !== null) {
         const { agent = "default" } = started;
         const events = followedBy(started.events, () => remember({ key, agent }));
@@ -152,7 +148,7 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const system = body.messages?.filter(({ role }) => role === "system") ?? [];
     const instructions = system.map(inputOf).filter((text) => typeof text === "string" && text !== "");
     const started = await host.start({
-      owner: c.get("principal"),
+      owner,
       agentName: agent,
       session: body.id,
       onDisconnect,
@@ -165,21 +161,21 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   app.get("/:id/stream", async (c) => {
-    const key = keyOf(c);
+    const key = sessionKeyOf(c, "chat");
     host.requireUp("follow");
     const turn = await host.runningTurn(key);
-    const found = turn === null ? null : await host.follow(key, turn, 0);
+    const found = turn === null ? null : await host.follow({ owner: key, turn, from: 0 });
     return found === null ? c.body(null, 204) : respond(found);
   });
 
   app.get("/:id", async (c) => {
-    const key = keyOf(c);
+    const key = sessionKeyOf(c, "chat");
     const branch = c.req.query("branch");
     const isNumber = branch === undefined || /^\d{1,9}$/.test(branch);
     const state = isNumber
       ? await store.read(key, branch === undefined ? {} : { branch: Number(branch) })
       : null;
-    if (state === null) throw notFound(key.session);
+    if (state === null) throw sessionNotFound(key.session, "chat");
     const shown = await shownBy(options, state);
     const { made } = (state.view ?? {}) as Partial<StoredView>;
     const pause = state.head.lease?.pause;
@@ -195,13 +191,6 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   app.all("/:id/stream", refuseMethod("GET"));
   app.all("/:id", refuseMethod("GET"));
   return app;
-}
-
-function notFound(session: string): SelvageError {
-  return new SelvageError(
-    "session_not_found",
-    `Cannot find the chat ${JSON.stringify(session.slice(0, 128))}`,
-  );
 }
 
 /** A turn for a message of the user. `whole` is the history with the message, where it was sent. */

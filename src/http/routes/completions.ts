@@ -16,13 +16,14 @@ import { completionBody, type CompletionRequest, decodeCompletion } from "../dec
 import { completionFrames, foldCompletion } from "../encode/completion.ts";
 import type { CompletionOptions } from "../encode/completion_reader.ts";
 import type { AppEnv } from "../env.ts";
-import type { StartedTurn, TurnHost } from "../host.ts";
-import { idempotencyOf } from "../idempotency.ts";
+import type { TurnHost } from "../host.ts";
+import type { StartedTurn } from "../host/request.ts";
+import { idempotencyOf, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
 import { refuseMethod, refuseWith } from "../problem.ts";
-import { SSE_HEADERS, sseStream } from "../sse.ts";
+import { sessionId } from "../session_key.ts";
+import { sseResponse } from "../sse.ts";
 import { whileThere } from "../streams.ts";
-import { sessionId } from "../turn_bodies.ts";
 
 const MAX_BODY = 8 * 1024 * 1024;
 
@@ -60,13 +61,13 @@ export function completionRoutes(options: AppOptions, host: TurnHost): Hono<AppE
       readonly headers: Readonly<Record<string, string>>;
     },
   ): Response {
-    const body = sseStream(completionFrames(started.events, options), {
+    const { events, leave } = started;
+    return sseResponse({ events: completionFrames(events, options), leave }, {
       encode: (frame) => frame,
       clock,
-      onLeave: started.leave,
       onEnd: host.enter(),
+      headers,
     });
-    return new Response(body, { headers: { ...SSE_HEADERS, ...headers } });
   }
 
   async function answer(
@@ -114,7 +115,7 @@ export function completionRoutes(options: AppOptions, host: TurnHost): Hono<AppE
     };
     const headers = {
       ...(session === null ? {} : { [SESSION_HEADER]: session }),
-      ...(started.isReplay ? { "idempotency-replayed": "true" } : {}),
+      ...replayHeaders(started.isReplay),
     };
     if (asked.isStream) return stream(started, { options: shown, headers });
     return await answer(c, started, { options: shown, headers });

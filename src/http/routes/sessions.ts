@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Context as HonoContext, Hono } from "hono";
+import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { callsOf, type StoredView } from "../../compaction/context.ts";
@@ -16,7 +16,7 @@ import type { Entry, SessionHead, SessionKey, SessionState } from "../../ports.t
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
 import type { AppOptions } from "../options.ts";
-import { sessionId } from "./turns.ts";
+import { sessionKeyOf, sessionNotFound } from "../session_key.ts";
 
 /** Entries in one page of `/messages`. */
 const PAGE = 1_000;
@@ -78,12 +78,14 @@ function detailsOf(key: SessionKey, head: SessionHead): Record<string, unknown> 
   return { ...summaryOf(key, head), branch: branchOf(head), branches };
 }
 
-/** A number that a query names. */
-function numberOf(text: string, field: string): number {
+/** The number that a query has under a name; undefined where it has none. */
+function numberIn(c: Context<AppEnv>, field: string): number | undefined {
+  const text = c.req.query(field);
+  if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new SelvageError(
     "bad_request",
-    `Cannot read the session: found ${field} ${JSON.stringify(text.slice(0, 40))}, wanted a whole number`,
+    `Cannot use the query: found ${field} ${JSON.stringify(text.slice(0, 40))}, wanted a whole number`,
     { fields: { field } },
   );
 }
@@ -100,31 +102,20 @@ function jsonLines(values: readonly unknown[]): ReadableStream<Uint8Array> {
   });
 }
 
-function notFound(session: string): SelvageError {
-  return new SelvageError("session_not_found", `Cannot find the session ${JSON.stringify(session)}`);
-}
-
 /** Routes that list, show, export and delete sessions. */
 export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const { store } = options;
   const app = new Hono<AppEnv>();
 
-  function keyOf(c: HonoContext<AppEnv>): SessionKey {
-    const session = c.req.param("id") ?? "";
-    if (!sessionId.safeParse(session).success) throw notFound(session.slice(0, 128));
-    return { ...c.get("principal"), session };
-  }
-
-  async function load(c: HonoContext<AppEnv>): Promise<SessionState & { readonly key: SessionKey }> {
-    const key = keyOf(c);
-    const asked = c.req.query("branch");
-    const branch = asked === undefined ? {} : { branch: numberOf(asked, "branch") };
-    const state = await store.read(key, branch);
+  async function load(c: Context<AppEnv>): Promise<SessionState & { readonly key: SessionKey }> {
+    const key = sessionKeyOf(c);
+    const branch = numberIn(c, "branch");
+    const state = await store.read(key, branch === undefined ? {} : { branch });
     if (state !== null) return { ...state, key };
-    if (asked === undefined || await store.read(key) === null) throw notFound(key.session);
+    if (branch === undefined || await store.read(key) === null) throw sessionNotFound(key.session);
     throw new SelvageError(
       "branch_not_found",
-      `Cannot find branch ${asked} of the session ${JSON.stringify(key.session)}`,
+      `Cannot find branch ${branch} of the session ${JSON.stringify(key.session)}`,
     );
   }
 
@@ -145,16 +136,10 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
   }
 
   app.get("/", async (c) => {
-    const { limit, after } = c.req.query();
-    if (limit !== undefined && !/^\d{1,9}$/.test(limit)) {
-      throw new SelvageError(
-        "bad_request",
-        `Cannot list sessions: found limit ${JSON.stringify(limit.slice(0, 40))}, wanted a whole number`,
-        { fields: { field: "limit" } },
-      );
-    }
+    const limit = numberIn(c, "limit");
+    const after = c.req.query("after");
     const { sessions, next } = await store.list(c.get("principal"), {
-      ...(limit === undefined ? {} : { limit: Number(limit) }),
+      ...(limit === undefined ? {} : { limit }),
       ...(after === undefined ? {} : { after }),
     });
     return c.json({ sessions: sessions.map(({ key, head }) => summaryOf(key, head)), next });
@@ -214,7 +199,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
   });
 
   app.get("/:id/entries/:ref", async (c) => {
-    const key = keyOf(c);
+    const key = sessionKeyOf(c);
     const name = c.req.param("ref");
     const ref = parseRef(name);
     const missing = new SelvageError(
@@ -252,9 +237,9 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
   });
 
   app.delete("/:id", async (c) => {
-    const key = keyOf(c);
+    const key = sessionKeyOf(c);
     await host.endSession(key);
-    if (!(await store.delete(key))) throw notFound(key.session);
+    if (!(await store.delete(key))) throw sessionNotFound(key.session);
     return c.body(null, 204);
   });
 

@@ -8,20 +8,20 @@ import type * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { diffRequests, inspectRequest } from "../../loop/inspect_request.ts";
+import { limitBody, parseBody, readText } from "../body.ts";
 import { encodeNative, foldTurn } from "../encode/native.ts";
 import type { AppEnv } from "../env.ts";
-import type { StartedTurn, TurnHost } from "../host.ts";
-import { idempotencyOf } from "../idempotency.ts";
+import type { TurnHost } from "../host.ts";
+import type { StartedTurn } from "../host/request.ts";
+import { idempotencyOf, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
-import { limitBody, parseBody, readText } from "../body.ts";
 import { refuseWith } from "../problem.ts";
 import { TurnQueue } from "../queue.ts";
 import type { Following } from "../registry.ts";
-import { SSE_HEADERS, sseStream } from "../sse.ts";
+import { sessionId } from "../session_key.ts";
+import { sseResponse } from "../sse.ts";
 import { whileThere } from "../streams.ts";
-import { answerBody, messageBody, sessionId, turnBody } from "../turn_bodies.ts";
-
-export { sessionId };
+import { answerBody, messageBody, turnBody } from "../turn_bodies.ts";
 
 const MAX_BODY = 1024 * 1024;
 
@@ -38,11 +38,8 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   const queue = new TurnQueue((request) => host.start(request));
 
   /** The events of a turn as a stream. */
-  function stream({ events, leave }: Following, headers: Readonly<Record<string, string>> = {}): Response {
-    const options = { encode: encodeNative, clock, onLeave: leave, onEnd: host.enter() };
-    return new Response(sseStream(events, options), {
-      headers: { ...SSE_HEADERS, ...headers },
-    });
+  function stream(following: Following, headers: Readonly<Record<string, string>> = {}): Response {
+    return sseResponse(following, { encode: encodeNative, clock, onEnd: host.enter(), headers });
   }
 
   function notFound(id: string): SelvageError {
@@ -54,7 +51,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
 
   /** What a turn does from here on, as a stream or as one document. */
   async function respond(c: Context<AppEnv>, started: StartedTurn, isStream: boolean): Promise<Response> {
-    const headers: Record<string, string> = started.isReplay ? { "idempotency-replayed": "true" } : {};
+    const headers = replayHeaders(started.isReplay);
     if (isStream) return stream(started, headers);
     const { turn, session } = started;
     const document = await whileThere(c.req.raw.signal, started, () => foldTurn(started.events, started));
@@ -122,9 +119,9 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     // The id of another turn's event says nothing about this one: everything is sent.
     const [, of, number] = last.match(/^(?:(.*):)?(\d{1,30})$/s) ?? [];
     const seen = of === undefined || of === turn ? number : undefined;
-    const found = await host.follow(owner, turn, seen === undefined ? 0 : Number(seen) + 1);
+    const found = await host.follow({ owner, turn, from: seen === undefined ? 0 : Number(seen) + 1 });
     if (found !== null) return stream(found);
-    if (seen === undefined || !await host.isKnown(owner, turn)) throw notFound(turn);
+    if (seen === undefined || !await host.isKnown({ owner, turn })) throw notFound(turn);
     // An event source comes again after every end; 204 tells it that there is no more.
     return c.body(null, 204);
   });
@@ -134,7 +131,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const step = stepOf(c.req.param("step"), "step");
     const { session, diff } = c.req.query();
     const known = session === undefined ? {} : { session: parseQuery(sessionId, session, "session") };
-    const { key, agent } = await host.agentOf(c.get("principal"), { turn, ...known });
+    const { key, agent } = await host.agentOf({ owner: c.get("principal"), turn, ...known });
     const shown = await inspectRequest(options.store, { key, turn, step, agent });
     const answer = { session: key.session, ...shown };
     if (diff === undefined) return c.json(answer);
@@ -149,10 +146,10 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   app.post("/:id/cancel", async (c) => {
-    const id = c.req.param("id");
-    const cancelled = await host.cancel(c.get("principal"), id);
-    if (cancelled === null) throw notFound(id);
-    return c.json({ turn: id, cancelled });
+    const turn = c.req.param("id");
+    const cancelled = await host.cancel({ owner: c.get("principal"), turn });
+    if (cancelled === null) throw notFound(turn);
+    return c.json({ turn, cancelled });
   });
 
   return app;

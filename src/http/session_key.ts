@@ -1,0 +1,35 @@
+/**
+ * Names of sessions: what they may be, and the session that a path names.
+ *
+ * @module
+ */
+import type { Context } from "hono";
+import * as z from "zod";
+import { SelvageError } from "../core/errors.ts";
+import type { SessionKey } from "../ports.ts";
+import type { AppEnv } from "./env.ts";
+
+/** A session id that is safe in keys and URLs. */
+export const sessionId = z.string().regex(
+  /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/,
+  "wanted 1 to 128 of A-Z a-z 0-9 . _ : -",
+);
+
+/** What is thrown where a session is not there; `noun` is what its client knows it as. */
+export function sessionNotFound(session: string, noun = "session"): SelvageError {
+  return new SelvageError(
+    "session_not_found",
+    `Cannot find the ${noun} ${JSON.stringify(session.slice(0, 128))}`,
+  );
+}
+
+/**
+ * The caller's session that is `:id` in the path.
+ *
+ * @throws SelvageError `session_not_found` where no session can have that name.
+ */
+export function sessionKeyOf(c: Context<AppEnv>, noun?: string): SessionKey {
+  const session = c.req.param("id") ?? "";
+  if (!sessionId.safeParse(session).success) throw sessionNotFound(session, noun);
+  return { ...c.get("principal"), session };
+}
