@@ -64,7 +64,8 @@ export class TurnHost {
    *   `idempotency_key_reused`.
    */
   async answer(request: HostAnswer): Promise<StartedTurn | null> {
-    return await answerPaused(this.#parts, request);
+    const started = await answerPaused(this.#parts, request);
+    return started && this.#noted(request.owner, started);
   }
 
   /** Notes the turn of a request for those who tell of it. */

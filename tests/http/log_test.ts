@@ -56,6 +56,30 @@ Deno.test("the log tells of a request and its turn, with ids, and of nothing tha
   for (const secret of SECRETS) ok(!JSON.stringify(entries).includes(secret), secret);
 });
 
+Deno.test("the log tells of answers and the turn that goes on with them, under the id of their request", async () => {
+  const entries: LogEntry[] = [];
+  const script = replies(calls("locate", { place: "home" }), { text: "There." });
+  const { app } = makeApp({
+    agents: { default: { model: scripted({ script }) } },
+    log: (entry) => void entries.push(entry),
+  });
+  const post = async (path: string, id: string, body: unknown) => {
+    const headers = { "x-api-key": "the-key-of-acme", "x-request-id": id };
+    return await (await app.request(path, { method: "POST", headers, body: JSON.stringify(body) })).json();
+  };
+  const clientTools = [{ name: "locate", description: "Where it is", inputSchema: { type: "object" } }];
+  const { turn, pending } = await post("/v1/turns", "req-1", { input: "Where?", clientTools, stream: false });
+  const results = [{ ref: pending[0].ref, output: "Oslo" }];
+  await post(`/v1/turns/${turn}/results`, "req-2", { results, stream: false });
+  deepEqual(
+    entries.map(({ event, request, session, turn }) => [event, request, session, turn]),
+    [["turn.started", "req-1"], ["turn.paused", "req-1"], ["request", "req-1"], ["tool.result", "req-2"], [
+      "turn.finished",
+      "req-2",
+    ], ["request", "req-2"]].map((told) => [...told, "session-1", "turn-1"]),
+  );
+});
+
 Deno.test("the log tells what was said only where that is asked for, and keys never", async () => {
   const { entries, run } = makeApp({ logContent: true });
   await run();

@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createApp } from "../../src/http/mod.ts";
 import { runTurn } from "../../src/loop/turn.ts";
 import { clerk } from "../../src/models/clerk.ts";
@@ -210,4 +210,24 @@ Deno.test("GET /v1/sessions lists the owner's sessions in pages, the newest firs
     equal(refused.status, 400);
     equal((await refused.json()).code, "bad_request");
   }
+});
+
+for (const query of ["messages?from=x", "messages?from=-1", "?branch=x"]) {
+  Deno.test(`GET /v1/sessions/:id/${query} is refused and names the field`, async () => {
+    const { app } = await audited();
+    const response = await app.request(`/v1/sessions/s/${query}`.replace("/?", "?"));
+    equal(response.status, 400);
+    const { code, field } = await response.json();
+    deepEqual([code, field], ["bad_request", query.match(/\?(.*)=/)?.[1]]);
+  });
+}
+
+Deno.test("GET /v1/sessions/:id/context says so where no agent is left that could show it", async () => {
+  const store = memoryStore();
+  const agent = { model: scripted({ script: () => ({ text: "Hi." }) }) };
+  await Array.fromAsync(runTurn({ agent, session: "s", input: "Hi" }, { store }));
+  const response = await createApp({ agents: { other: agent }, store }).request("/v1/sessions/s/context");
+  const { code, detail } = await response.json();
+  deepEqual([response.status, code], [400, "unknown_agent"]);
+  match(detail, /found no agent "default", wanted one of other/);
 });

@@ -57,7 +57,7 @@ async function goOn(
     readonly lease: Lease | null;
   },
 ): Promise<StartedTurn> {
-  const { store, clock, drain } = parts;
+  const { store, clock, drain, notes } = parts;
   const { session } = key;
   // Whether it is this turn that waits, is seen when its lease is taken; the agent is needed before.
   const agentName = lease?.agent ?? "default";
@@ -79,12 +79,14 @@ async function goOn(
       signal: stop.signal,
       suspend: drain.signal,
     }, { store, clock });
+  const { id } = notes.of(owner);
   const run: TurnRun = {
     turn,
     key,
     stop,
     onDisconnect: lease?.onDisconnect ?? "abort",
     events,
+    told: id === undefined ? {} : { request: id },
   };
   const add = (onEnd: () => Promise<void>) => addTurn(parts, { ...run, onEnd });
   const begun = await addFor(parts, { owner, clientSignal, limits, ...run, add });

@@ -209,7 +209,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "What the model is shown: every atom, the legal cuts, the summary, the meter",
     query: BRANCH,
     answers: ok(answers.sessionContext.meta({ id: "SessionContext" })),
-    codes: ["session_not_found", "branch_not_found", "bad_request"],
+    codes: ["session_not_found", "branch_not_found", "unknown_agent", "bad_request"],
   },
   "GET /v1/sessions/:id/entries/:ref": {
     id: "getEntry",

@@ -104,7 +104,7 @@ function jsonLines(values: readonly unknown[]): ReadableStream<Uint8Array> {
 
 /** Routes that list, show, export and delete sessions. */
 export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
-  const { store } = options;
+  const { store, agents } = options;
   const app = new Hono<AppEnv>();
 
   async function load(c: Context<AppEnv>): Promise<SessionState & { readonly key: SessionKey }> {
@@ -172,14 +172,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
 
   app.get("/:id/messages", async (c) => {
     const { key, entries } = await load(c);
-    const asked = c.req.query("from") ?? "0";
-    if (!/^\d{1,15}$/.test(asked)) {
-      throw new SelvageError(
-        "bad_request",
-        `Cannot page: found from ${JSON.stringify(asked.slice(0, 40))}, wanted the number of an entry`,
-      );
-    }
-    const from = Number(asked);
+    const from = numberIn(c, "from") ?? 0;
     const page = entries.slice(from, from + PAGE);
     const next = from + PAGE < entries.length ? from + PAGE : null;
     return c.json({ session: key.session, total: entries.length, next, entries: page.map(present) });
@@ -187,8 +180,8 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
 
   app.get("/:id/context", async (c) => {
     const { key, head, entries, view } = await load(c);
-    const agent = options.agents[head.agent] ?? options.agents["default"];
-    if (agent === undefined) throw new Error(`No agent ${head.agent}`);
+    // Its own may be gone: another one shows as much of the log.
+    const agent = agents[head.agent] ?? host.agentNamed("default", "show");
     const context = await inspectContext({
       agent: await readyAgent(agent, { key }),
       head,
