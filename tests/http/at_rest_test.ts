@@ -4,7 +4,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { StoredView } from "../../src/compaction/context.ts";
 import type { Agent } from "../../src/loop/agent.ts";
-import type { CompactAnswer } from "../../src/loop/compact_now.ts";
+import type { CompactedSession } from "../../src/loop/compact_now.ts";
 import type { Pins } from "../../src/loop/pins.ts";
 import { createApp } from "../../src/http/mod.ts";
 import type { ModelRequest, SessionKey } from "../../src/ports.ts";
@@ -13,7 +13,7 @@ import { assertAccounted } from "../support/requests.ts";
 import { assertLog, Bench, calls, prose, tool } from "../support/turns.ts";
 
 /** What the routes answer, all of them in one shape: each test looks at what its route has. */
-interface Answer extends Required<CompactAnswer>, Pins {
+interface Answer extends Required<CompactedSession>, Pins {
   readonly status: number;
   readonly replayed: string | null;
   readonly session: string;
