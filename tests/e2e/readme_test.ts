@@ -24,17 +24,55 @@ Deno.test("README shows what the curl example really prints", async () => {
   deepEqual(tail, printed.slice(-tail.length), "after the gap");
 });
 
-Deno.test("README names tasks, variables and defaults that exist", async () => {
-  for (const [, task] of readme.matchAll(/deno(?:@2\.9\.6)? task ([a-z:]+)/g)) {
-    ok(task !== undefined && task in config.tasks, `the task ${task}`);
-  }
+Deno.test("README and the documents beside it name tasks, variables and defaults that exist", async () => {
   const source = await Deno.readTextFile("config.ts");
-  for (const [, name, fallback] of readme.matchAll(/^\| `([A-Z_]+)` +\| (\S*) /gm)) {
-    ok(source.includes(`${name}: [`), `the variable ${name}`);
-    const digits = fallback?.match(/^`([\d.]+)`$/)?.[1];
-    if (digits === undefined) continue;
-    const declared = source.slice(source.indexOf(`${name}: [`)).match(/default\("?([\d_.]+)"?\)/)?.[1];
-    equal(declared?.replaceAll("_", ""), digits, `the default of ${name}`);
+  for (const text of (await documents()).values()) {
+    for (const [, task] of text.matchAll(/deno(?:@2\.9\.6)? task ([a-z:]+)/g)) {
+      ok(task !== undefined && task in config.tasks, `the task ${task}`);
+    }
+    for (const [, name, fallback] of text.matchAll(/^\| `([A-Z_]+)` +\| (\S*) /gm)) {
+      ok(source.includes(`${name}: [`), `the variable ${name}`);
+      const digits = fallback?.match(/^`([\d.]+)`$/)?.[1];
+      if (digits === undefined) continue;
+      const declared = source.slice(source.indexOf(`${name}: [`)).match(/default\("?([\d_.]+)"?\)/)?.[1];
+      equal(declared?.replaceAll("_", ""), digits, `the default of ${name}`);
+    }
   }
   match(readme, /npx -y deno@2\.9\.6 task demo/);
 });
+
+Deno.test("links between the documents lead to files and headings that exist", async () => {
+  const texts = await documents();
+  let seen = 0;
+  for (const [from, text] of texts) {
+    for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const { href, hash } = new URL(link, from);
+      const file = new URL(href.slice(0, href.length - hash.length));
+      ok((await Deno.stat(file)).isFile, link);
+      if (hash !== "") {
+        ok(headingsOf(texts.get(file.href) ?? "").includes(hash.slice(1)), `${link} in ${from}`);
+      }
+      seen++;
+    }
+  }
+  ok(seen > 20, `${seen} links`);
+});
+
+/** The documents that users read, by their addresses. */
+async function documents(): Promise<ReadonlyMap<string, string>> {
+  const root = new URL("../../", import.meta.url);
+  const files = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "UPGRADING.md"].map((name) =>
+    new URL(name, root)
+  );
+  const docs = new URL("docs/", root);
+  for await (const { name } of Deno.readDir(docs)) files.push(new URL(name, docs));
+  const read = files.map(async (file) => [file.href, await Deno.readTextFile(file)] as const);
+  return new Map(await Promise.all(read));
+}
+
+/** Headings as links name them. */
+function headingsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")
+  );
+}
