@@ -9,6 +9,7 @@ import type { ToolCallPart, ToolOutput } from "../core/message.ts";
 import { measureText, outputText, type TextMeasure } from "../tokens/measure.ts";
 import { clip, digestOf, firstSentence, renderArgs, saidBy, shortHash } from "./digest.ts";
 import { MAX_NAMES, OTHERS, type Range, type RangeCalls, RangeSum } from "./ledger_range.ts";
+import { TOOL_NAME } from "./render.ts";
 
 /** One line of a ledger. `seq` counts entries of the log. */
 export type LedgerLine =
@@ -118,7 +119,7 @@ function guarded(json: string): string {
 
 /** A tool's name as it may stand in a line: models also call what no tool can be called. */
 function label(tool: string): string {
-  return tool === OTHERS || /^[A-Za-z0-9_-]{1,64}$/.test(tool) ? tool : guarded(JSON.stringify(tool));
+  return tool === OTHERS || TOOL_NAME.test(tool) ? tool : guarded(JSON.stringify(tool));
 }
 
 function span(from: number, to: number): string {

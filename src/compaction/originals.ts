@@ -6,7 +6,7 @@
 import type { Entry } from "../ports.ts";
 import { outputText } from "../tokens/measure.ts";
 import { textOf } from "./ledger.ts";
-import { callsOf } from "./render.ts";
+import { callAt, callsOf, entryOfRef } from "./render.ts";
 import { headOf, tailOf } from "./shorten.ts";
 
 /** What a ref stands for: an entry (`e41`), a call with its result (`e41.0`), or entries (`e3..e17`). */
@@ -62,10 +62,9 @@ function callText({ ref, name, input }: ReturnType<typeof callsOf>[number]): str
 
 /** A call and its result; null where there is no such call. */
 function textOfCall(entries: readonly Entry[], ref: string): string | null {
-  const seq = Number.parseInt(ref.slice(1));
-  const asked = entries[seq];
-  const call = asked && callsOf(asked).find((found) => found.ref === ref);
+  const call = callAt(entries, ref);
   if (call === undefined) return null;
+  const seq = entryOfRef(ref);
   const result = entries.find((entry) => entry.seq > seq && entry.kind === "result" && entry.call === ref);
   return `${callText(call)}\n${result === undefined ? "(no result yet)" : textOfEntry(result)}`;
 }

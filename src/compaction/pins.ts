@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Entry, ResultEntry, Tool } from "../ports.ts";
+import type { Entry, Tool } from "../ports.ts";
 import type { StoredView } from "./context.ts";
 import type { LedgerLine } from "./ledger.ts";
 import { withoutLine } from "./ledger_range.ts";
-import { callsOf } from "./render.ts";
+import { callsOf, entryOfRef } from "./render.ts";
 
 /**
  * The entries of the atoms that hold some entries: a call's message, with all its calls and their results.
@@ -21,21 +21,16 @@ export function wholeAtoms(entries: readonly Entry[], seqs: readonly number[]): 
   const found = new Set<number>();
   for (const seq of seqs) {
     const entry = entries[seq];
-    if (entry?.kind === "result") messages.add(messageOf(entry));
+    if (entry?.kind === "result") messages.add(entryOfRef(entry.call));
     else if (entry !== undefined && callsOf(entry).length > 0) messages.add(seq);
     else if (entry !== undefined) found.add(seq);
   }
   if (messages.size > 0) {
     for (const entry of entries) {
-      if (messages.has(entry.kind === "result" ? messageOf(entry) : entry.seq)) found.add(entry.seq);
+      if (messages.has(entry.kind === "result" ? entryOfRef(entry.call) : entry.seq)) found.add(entry.seq);
     }
   }
   return [...found].sort((a, b) => a - b);
-}
-
-/** Number of the entry that made the call of a result. */
-function messageOf({ call }: ResultEntry): number {
-  return Number.parseInt(call.slice(1));
 }
 
 /**
@@ -91,7 +86,7 @@ function withoutEntries(ledger: readonly LedgerLine[], entries: readonly Entry[]
     if (entry.kind === "user") lines = withoutLine(lines, { kind: "user", seq: entry.seq });
     if (entry.kind !== "result") continue;
     const { call: ref, toolName: tool, status } = entry;
-    lines = withoutLine(lines, { kind: "pair", seq: messageOf(entry), ref, tool, status });
+    lines = withoutLine(lines, { kind: "pair", seq: entryOfRef(entry.call), ref, tool, status });
   }
   return lines;
 }

@@ -12,6 +12,11 @@ export function wireId(ref: string): string {
   return ref.replace(".", "_");
 }
 
+/** Names of tools that every provider takes. */
+export const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+/** The same in words. */
+export const TOOL_NAME_RULE = "1 to 64 of A-Z a-z 0-9 _ -";
+
 /** The name of a tool as providers take it back: models also call what no tool can be called. */
 export function wireName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "unknown";
@@ -32,6 +37,25 @@ export function callsOf(
     name: part.toolName,
     input: part.input,
   }));
+}
+
+/** Number of the entry that a ref names: 41 for `e41` and for `e41.0`. */
+export function entryOfRef(ref: string): number {
+  return Number.parseInt(ref.slice(1));
+}
+
+/** Index of a call in its step: 0 for `e41.0`. */
+export function indexOfRef(ref: string): number {
+  return Number(ref.slice(ref.indexOf(".") + 1));
+}
+
+/** The call of a ref, where the log has it. */
+export function callAt(
+  entries: readonly Entry[],
+  ref: string,
+): ReturnType<typeof callsOf>[number] | undefined {
+  const entry = entries[entryOfRef(ref)];
+  return entry && callsOf(entry)[indexOfRef(ref)];
 }
 
 /** Stands for an answer without any text: providers refuse an empty message, and without it two of the user's meet. */
@@ -68,7 +92,7 @@ export interface ShownResult {
 
 /** Renders the results of one round in the order of its calls. */
 export function renderResults(results: readonly ShownResult[]): Message {
-  const index = ({ entry }: ShownResult): number => Number(entry.call.slice(entry.call.indexOf(".") + 1));
+  const index = ({ entry }: ShownResult): number => indexOfRef(entry.call);
   return {
     role: "tool",
     content: results.toSorted((a, b) => index(a) - index(b)).map(({ entry, output }) => ({

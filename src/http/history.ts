@@ -12,8 +12,7 @@ import { prefixChain } from "../compaction/prefix_chain.ts";
 import { RememberedViews, withRemembered } from "../compaction/remembered_views.ts";
 import type { TurnRequest } from "../loop/agent.ts";
 import { LEASE_TTL_MS } from "../loop/journal.ts";
-import { addUsage } from "../loop/report.ts";
-import type { Entry, Owner, SessionKey, SessionState, Store, Usage, UserEntry } from "../ports.ts";
+import type { Entry, Owner, SessionKey, SessionState, Store, UserEntry } from "../ports.ts";
 
 /** A history that a client has sent. */
 export interface SentHistory {
@@ -89,14 +88,6 @@ export async function leaveTurn(
     ...(view === null ? {} : { view: { version: view.version, value: view } }),
     suspend: true,
   });
-}
-
-/** What the model calls of a turn have cost so far. */
-export function billedFor(entries: readonly Entry[], turn: string): Usage {
-  return entries.reduce<Usage>(
-    (sum, entry) => entry.kind === "assistant" && entry.turn === turn ? addUsage(sum, entry.usage) : sum,
-    { inputTokens: 0, outputTokens: 0 },
-  );
 }
 
 /** Owners whose views are in memory at the same time. */

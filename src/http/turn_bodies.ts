@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import { TOOL_NAME, TOOL_NAME_RULE } from "../compaction/render.ts";
 import { isDeeperThan, MAX_DEPTH } from "../loop/depth.ts";
 import { sessionId } from "./session_key.ts";
 
@@ -29,7 +30,7 @@ export const inputBody = z.union([z.string(), z.array(z.union([textPart, filePar
 
 /** Tools that the client brings along. */
 export const clientTools = z.array(z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "wanted 1 to 64 of A-Z a-z 0-9 _ -"),
+  name: z.string().regex(TOOL_NAME, `wanted ${TOOL_NAME_RULE}`),
   description: z.string().max(4_096),
   inputSchema: z.looseObject({ type: z.literal("object") }),
 })).max(MAX_CLIENT_TOOLS).refine(

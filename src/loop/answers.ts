@@ -7,6 +7,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { CallStatus, Pause, PausedCall, Said } from "../ports.ts";
 import type { AnswerRequest, Approval, CallAnswer } from "./agent.ts";
+import { firstTwice } from "./ready.ts";
 import { toOutput } from "./tools.ts";
 
 /** The result that an answer makes of a call. */
@@ -49,9 +50,7 @@ export function matchAnswers(
     new SelvageError(
       code,
       `Cannot answer the call ${JSON.stringify(ref.slice(0, 40))} of turn "${turn}": ${found}`,
-      {
-        fields: { turn, ref },
-      },
+      { fields: { turn, ref } },
     );
   if (refs.length === 0) {
     throw new SelvageError(
@@ -59,7 +58,7 @@ export function matchAnswers(
       `Cannot answer turn "${turn}": found no answer, wanted one at least`,
     );
   }
-  const twice = refs.find((ref, index) => refs.indexOf(ref) !== index);
+  const twice = firstTwice(refs);
   if (twice !== undefined) throw refuse("bad_request", twice, "found two answers, wanted one");
   const find = (ref: string, reason: PausedCall["reason"]): PausedCall => {
     const call = pause.pending.find((waiting) => waiting.ref === ref);

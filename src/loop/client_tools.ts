@@ -7,6 +7,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { Tool, ToolSchema } from "../ports.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { budgetOf } from "./measures.ts";
+import { firstTwice } from "./ready.ts";
 import { toolsOf } from "./recall.ts";
 import { ownTools } from "./tool_set.ts";
 
@@ -33,15 +34,12 @@ export function withClientTools(agent: ReadyAgent, clientTools: readonly ToolSch
   const left = ownTools(agent.tools).filter(({ execute }) => execute === undefined).map(({ name }) => name);
   const brought = clientTools.filter(({ name }) => !left.includes(name));
   if (brought.length === 0) return agent;
-  const names = [...toolsOf(agent), ...brought].map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const twice = firstTwice([...toolsOf(agent), ...brought].map(({ name }) => name));
   if (twice !== undefined) {
     throw new SelvageError(
       "bad_client_tools",
-      `Cannot use the client's tools: found two tools called ${
-        JSON.stringify(twice)
-      }, those of the agent included, ` +
-        "wanted one of each name",
+      `Cannot use the client's tools: found two tools called ${JSON.stringify(twice)}, those of the agent ` +
+        "included, wanted one of each name",
       { fields: { field: "clientTools" } },
     );
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { callsOf } from "../compaction/render.ts";
+import { callAt, indexOfRef } from "../compaction/render.ts";
 import type { Entry, Lease, PausedCall } from "../ports.ts";
 
 /** Says whether the turn of a lease waits for answers; while an answer is taken in, it still does. */
@@ -30,11 +30,8 @@ export function pendingCalls(
   entries: readonly Entry[],
 ): readonly PendingCall[] {
   return paused.map(({ ref, name, reason }) => {
-    // The reference of a call names its entry: e41.0 is the first call of entry 41.
-    const entry = entries[Number.parseInt(ref.slice(1))];
-    const index = Number(ref.slice(ref.indexOf(".") + 1));
-    const call = entry === undefined ? undefined : callsOf(entry)[index];
-    return { ref, call: index, name, input: call?.input ?? null, reason };
+    const input = callAt(entries, ref)?.input ?? null;
+    return { ref, call: indexOfRef(ref), name, input, reason };
   });
 }
 

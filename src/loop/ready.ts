@@ -55,9 +55,14 @@ function hasTools(agent: Agent): agent is ReadyAgent {
   return typeof agent.tools !== "function";
 }
 
+/** The first name that stands a second time in a list. */
+export function firstTwice(names: readonly string[]): string | undefined {
+  return names.find((name, index) => names.indexOf(name) !== index);
+}
+
 /** Throws a TypeError where two tools have one name; `action` says what cannot be done then. */
 export function requireNames(names: readonly string[], action: string): void {
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const twice = firstTwice(names);
   if (twice === undefined) return;
   throw new TypeError(`Cannot ${action}: found two tools called ${twice}, wanted one of each name`);
 }

@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { indexOfRef } from "../compaction/render.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
-import type { ResultEntry, Usage } from "../ports.ts";
+import type { Entry, ResultEntry, Usage } from "../ports.ts";
 import { outputText } from "../tokens/measure.ts";
 import type { TurnEventBody } from "./events.ts";
 
@@ -19,7 +20,7 @@ export function resultEvent(entry: ResultEntry, shown: ToolOutput): TurnEventBod
   return {
     type: "tool.result",
     step: entry.step,
-    call: indexOf(entry.call),
+    call: indexOfRef(entry.call),
     ref: entry.call,
     name: entry.toolName,
     status: entry.status,
@@ -47,7 +48,7 @@ export function callEvent(
   step: number,
   { ref, name, input }: { readonly ref: string; readonly name: string; readonly input: unknown },
 ): TurnEventBody {
-  return { type: "tool.call", step, call: indexOf(ref), ref, name, input };
+  return { type: "tool.call", step, call: indexOfRef(ref), ref, name, input };
 }
 
 /**
@@ -63,12 +64,7 @@ export function progressEvent(
     readonly data: unknown;
   },
 ): TurnEventBody {
-  return { type: "tool.progress", step, call: indexOf(ref), ref, name, data };
-}
-
-/** Index of a call in its step. */
-function indexOf(ref: string): number {
-  return Number(ref.slice(ref.indexOf(".") + 1));
+  return { type: "tool.progress", step, call: indexOfRef(ref), ref, name, data };
 }
 
 /** An error as a client may see it: our own sentences pass, anything else is `internal`, and reported. */
@@ -94,4 +90,12 @@ export function addUsage(sum: Usage, usage: Usage | undefined): Usage {
     outputTokens: sum.outputTokens + usage.outputTokens,
     ...(cached > 0 ? { cachedTokens: cached } : {}),
   };
+}
+
+/** What the model calls of a turn have cost so far. */
+export function billedFor(entries: readonly Entry[], turn: string): Usage {
+  return entries.reduce<Usage>(
+    (sum, entry) => entry.kind === "assistant" && entry.turn === turn ? addUsage(sum, entry.usage) : sum,
+    { inputTokens: 0, outputTokens: 0 },
+  );
 }

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { canonicalPart, type Fields, isFields } from "../compaction/import_parts.ts";
-import { wireId } from "../compaction/render.ts";
+import { TOOL_NAME, TOOL_NAME_RULE, wireId } from "../compaction/render.ts";
 import type { Tool, ToolContext, ToolInput } from "../ports.ts";
 
 /** A tool of the AI SDK, as `tool()` makes it; structural, versions 5 to 7 fit. */
@@ -164,9 +164,7 @@ function fromAiSdk(name: string, tool: AiSdkTool): Tool {
   // Each has types of its own; what it is given is what its schema has let through.
   const execute = tool.execute as ((input: unknown, options: Fields) => unknown) | undefined;
   const toModelOutput = tool.toModelOutput as ((options: Fields) => unknown) | undefined;
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-    refuse(name, { found: "that name", wanted: "1 to 64 of A-Z a-z 0-9 _ -" });
-  }
+  if (!TOOL_NAME.test(name)) refuse(name, { found: "that name", wanted: TOOL_NAME_RULE });
   if (type !== undefined && type !== "function" && type !== "dynamic") {
     refuse(name, {
       found: `a tool that its provider defines (type ${JSON.stringify(type)})`,

@@ -4,11 +4,12 @@
  * @module
  */
 import * as z from "zod";
+import { TOOL_NAME, TOOL_NAME_RULE } from "../compaction/render.ts";
+import type { FilePart, TextPart, ToolOutput } from "../core/message.ts";
+import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
 import { bounded } from "./bounded.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
-import type { FilePart, TextPart, ToolOutput } from "../core/message.ts";
 import { isGenerator, lastOf } from "./progress.ts";
-import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
 
 /** A zod schema, as far as a tool needs one. */
 export interface InputSchema<Input> {
@@ -77,9 +78,9 @@ export interface ToolDefinition<Input> {
  */
 export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
   const { name, description, input, execute, needsApproval = false } = definition;
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
+  if (!TOOL_NAME.test(name)) {
     throw new TypeError(
-      `Cannot define the tool: found the name ${JSON.stringify(name)}, wanted 1 to 64 of A-Z a-z 0-9 _ -`,
+      `Cannot define the tool: found the name ${JSON.stringify(name)}, wanted ${TOOL_NAME_RULE}`,
     );
   }
   if (execute === undefined && needsApproval !== false) {

@@ -5,6 +5,7 @@
  * @module
  */
 import { shortHash } from "../compaction/digest.ts";
+import { TOOL_NAME } from "../compaction/render.ts";
 
 /** Characters of a name. */
 const MAX_NAME = 64;
@@ -23,7 +24,7 @@ export function mcpNames(
   const all = [...taken, ...servers.flatMap(({ tools }) => tools)];
   const times = new Map<string, number>();
   for (const name of all) times.set(name, (times.get(name) ?? 0) + 1);
-  const isPlain = (name: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(name) && times.get(name) === 1;
+  const isPlain = (name: string): boolean => TOOL_NAME.test(name) && times.get(name) === 1;
   // Who has a name by itself keeps it, whatever others are called with their server in front.
   const used = new Set(all.filter(isPlain).concat(taken));
   return servers.map(({ server, tools }) =>

@@ -5,17 +5,19 @@
  * @module
  */
 import * as z from "zod";
+import { TOOL_NAME, TOOL_NAME_RULE } from "../../compaction/render.ts";
 import { SelvageError } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
 import type { AnswerFormat, ModelSettings, ToolChoice } from "../../core/settings.ts";
 import { isDeeperThan, MAX_DEPTH } from "../../loop/depth.ts";
+import { firstTwice } from "../../loop/ready.ts";
 import type { ToolSchema } from "../../ports.ts";
 import { canonicalMessages, message } from "./completion_messages.ts";
 
 /** Tools that one request may bring along. */
 const MAX_TOOLS = 128;
 
-const functionName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "wanted 1 to 64 of A-Z a-z 0-9 _ -");
+const functionName = z.string().regex(TOOL_NAME, `wanted ${TOOL_NAME_RULE}`);
 
 const tool = z.object({
   type: z.literal("function"),
@@ -111,8 +113,7 @@ export function decodeCompletion(asked: z.output<typeof body>): CompletionReques
       { fields: { field } },
     );
   }
-  const names = clientTools.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  const twice = firstTwice(clientTools.map(({ name }) => name));
   if (twice !== undefined) {
     throw new SelvageError(
       "bad_request",

@@ -4642,6 +4642,8 @@ var RangeSum = class {
   }
 };
 
+var TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
 function count(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
@@ -4649,7 +4651,7 @@ function guarded(json) {
   return json.replace(/\[(?=selvage ledger|end of ledger)/g, "\\u005b").replace(/[\u0085\u2028\u2029]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 function label(tool) {
-  return tool === OTHERS3 || /^[A-Za-z0-9_-]{1,64}$/.test(tool) ? tool : guarded(JSON.stringify(tool));
+  return tool === OTHERS3 || TOOL_NAME.test(tool) ? tool : guarded(JSON.stringify(tool));
 }
 function span(from, to) {
   return from === to ? `e${from}` : `e${from}..e${to}`;
