@@ -18,6 +18,7 @@ export {
   type Violation,
 } from "./core/mod.ts";
 export { type Encoding, loadCounter, type TokenCounter } from "./tokens/counter.ts";
+export type { MeterTier } from "./tokens/meter.ts";
 export { type MediaFamily, type ModelFacts, modelFacts, UNKNOWN_MODEL } from "./tokens/models.ts";
 export type { AnswerFormat, ToolChoice } from "./core/settings.ts";
 export type { CompactionLimits, CompactionSettings } from "./compaction/budget.ts";
@@ -68,7 +69,7 @@ export {
   mcpTools,
   type McpToolsOptions,
 } from "./tools/mcp.ts";
-export { workspaceTools } from "./tools/workspace.ts";
+export { type WorkspaceOptions, workspaceTools } from "./tools/workspace.ts";
 export {
   anyOf,
   apiKeys,
@@ -135,5 +136,3 @@ export type {
   Usage,
   UserEntry,
 } from "./ports.ts";
-export type { MeterTier } from "./tokens/meter.ts";
-export type { WorkspaceOptions } from "./tools/workspace.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Clock, Lease, SessionKey, SessionState } from "../ports.ts";
+import type { Clock, Lease, LeaseRequest, SessionKey, SessionState, Store } from "../ports.ts";
 import type { TurnPorts, TurnRequest } from "./agent.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
 import { closeLeft, type LeftPlace } from "./left.ts";
@@ -26,23 +26,8 @@ export async function takeLease(
   },
 ): Promise<SessionState & { readonly lease: Lease }> {
   const { agentName: agent = "default", onDisconnect, onPaused } = request;
-  const take = async (): Promise<SessionState & { readonly lease: Lease }> => {
-    for (;;) {
-      try {
-        return await ports.store.acquire(key, {
-          agent,
-          owner: turn,
-          turn,
-          ttlMs: LEASE_TTL_MS,
-          ...(onDisconnect === undefined ? {} : { onDisconnect }),
-        });
-      } catch (error) {
-        const left = turnInTheWay(error, onPaused);
-        if (left === null) throw error;
-        await closeLeft(ports.store, { key, clock, ...left });
-      }
-    }
-  };
+  const asked = { agent, owner: turn, turn, ...(onDisconnect === undefined ? {} : { onDisconnect }) };
+  const take = () => acquireFree(ports.store, { key, clock, request: asked, onPaused });
   const isQueued = request.whenBusy === "enqueue";
   // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
   return await whileRunning(take, {
@@ -51,6 +36,27 @@ export async function takeLease(
     isBusy: (running) => running !== turn,
     isPatient: isQueued,
   });
+}
+
+/** Takes a lease that nobody holds; what another turn left unfinished is closed first, unless it is to go on. */
+export async function acquireFree(
+  store: Store,
+  { key, clock, request, onPaused }: {
+    readonly key: SessionKey;
+    readonly clock: Clock;
+    readonly request: Omit<LeaseRequest, "ttlMs">;
+    readonly onPaused?: TurnRequest["onPaused"] | undefined;
+  },
+): Promise<SessionState & { readonly lease: Lease }> {
+  for (;;) {
+    try {
+      return await store.acquire(key, { ...request, ttlMs: LEASE_TTL_MS });
+    } catch (error) {
+      const left = turnInTheWay(error, onPaused);
+      if (left === null) throw error;
+      await closeLeft(store, { key, clock, ...left });
+    }
+  }
 }
 
 /** Tries again while a lease is alive, as that of a crashed process is for a while. */
@@ -82,7 +88,7 @@ export async function whileRunning<T>(
  * The turn that a new one closes: left by its process, where it does not go on without readers, or waiting for answers
  * that are not to come any more.
  */
-export function turnInTheWay(
+function turnInTheWay(
   error: unknown,
   onPaused: TurnRequest["onPaused"],
 ): Pick<LeftPlace, "turn" | "takeover"> | null {

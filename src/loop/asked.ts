@@ -45,15 +45,17 @@ export function askedIn(entries: readonly Entry[], turn: string | undefined): As
 }
 
 /**
- * The agent as one turn has it: the agent's own instructions and tools come first, the caller's follow; the caller's settings
- * for compaction come in place of the agent's.
+ * The agent as one turn has it: the agent's own instructions and tools come first, the caller's follow; the caller's
+ * settings for compaction come in place of the agent's.
  *
+ * @param agent The agent.
+ * @param asked As {@link askedOf} gives it.
  * @throws SelvageError `input_too_large` where the caller's instructions leave nothing for messages, `bad_budget`
  *   where the caller's settings do not go together, `bad_client_tools` where its tools clash with others or leave no
  *   room.
  */
 export function agentFor(agent: ReadyAgent, asked: Asked): ReadyAgent {
-  const { instructions, compaction, clientTools } = askedOf(asked);
+  const { instructions, compaction, clientTools } = asked;
   const own = compaction === undefined ? agent : withCompaction(agent, compaction);
   return withClientTools(withInstructions(own, instructions), clientTools);
 }

@@ -4,17 +4,14 @@
  *
  * @module
  */
-import type { Budget } from "../compaction/budget.ts";
-import { Context, type StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { Clock, Commit, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
-import type { ContextMeter } from "../tokens/meter.ts";
-import { turnInTheWay } from "./acquire.ts";
+import type { Clock, Commit, SessionKey, Store } from "../ports.ts";
+import { acquireFree } from "./acquire.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { randomId } from "./ids.ts";
-import { Journal, LEASE_TTL_MS } from "./journal.ts";
-import { closeLeft } from "./left.ts";
-import { budgetOf, measuresOf, restoreMeter, storeMeter } from "./measures.ts";
+import { Journal } from "./journal.ts";
+import { measured, type MeasuredSession } from "./measured.ts";
+import { storeMeter } from "./measures.ts";
 
 /** A session, its agent, and where it is. */
 export interface RestPlace {
@@ -24,22 +21,8 @@ export interface RestPlace {
   readonly clock: Clock;
 }
 
-/** A session that was read, as its next turn would find it. */
-export interface RestedSession {
-  readonly head: SessionHead;
-  readonly context: Context;
-  readonly meter: ContextMeter;
-  readonly budget: Budget;
-}
-
 function notFound({ session }: SessionKey): SelvageError {
   return new SelvageError("session_not_found", `Cannot find the session ${JSON.stringify(session)}`);
-}
-
-async function opened(agent: ReadyAgent, { head, entries, view }: SessionState): Promise<RestedSession> {
-  const budget = budgetOf(agent, head.meter);
-  const context = await Context.create(entries, { view: view as StoredView | null, ...measuresOf(agent) });
-  return { head, context, meter: restoreMeter({ agent, budget }, head.meter), budget };
 }
 
 /**
@@ -47,10 +30,10 @@ async function opened(agent: ReadyAgent, { head, entries, view }: SessionState):
  *
  * @throws SelvageError `session_not_found`.
  */
-export async function readAtRest({ key, agent, store }: RestPlace): Promise<RestedSession> {
+export async function readAtRest({ key, agent, store }: RestPlace): Promise<MeasuredSession> {
   const state = await store.read(key);
   if (state === null) throw notFound(key);
-  return await opened(agent, state);
+  return await measured(agent, state);
 }
 
 /**
@@ -64,7 +47,7 @@ export async function readAtRest({ key, agent, store }: RestPlace): Promise<Rest
 export async function atRest<Answer>(
   place: RestPlace,
   work: (
-    session: RestedSession,
+    session: MeasuredSession,
     signal: AbortSignal,
   ) => Promise<{ readonly change: Omit<Commit, "entries" | "events">; readonly answer: Answer }>,
 ): Promise<Answer> {
@@ -76,7 +59,7 @@ export async function atRest<Answer>(
   const onCancel = (): void => stop.abort(new DOMException("The work was cancelled", "AbortError"));
   const journal = new Journal({ store, key, lease, clock, onFailure, onCancel });
   try {
-    const session = await opened(agent, state);
+    const session = await measured(agent, state);
     const { change, answer } = await work(session, stop.signal);
     stop.signal.throwIfAborted();
     const { meter, budget } = session;
@@ -97,13 +80,5 @@ async function takeRest({ key, store, clock }: RestPlace): ReturnType<Store["acq
   const head = (await store.read(key))?.head;
   if (head === undefined) throw notFound(key);
   const turn = randomId("t");
-  for (;;) {
-    try {
-      return await store.acquire(key, { agent: head.agent, owner: turn, turn, ttlMs: LEASE_TTL_MS });
-    } catch (error) {
-      const left = turnInTheWay(error, undefined);
-      if (left === null) throw error;
-      await closeLeft(store, { key, clock, ...left });
-    }
-  }
+  return await acquireFree(store, { key, clock, request: { agent: head.agent, owner: turn, turn } });
 }

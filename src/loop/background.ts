@@ -27,10 +27,7 @@ export class BackgroundCompaction {
    */
   constructor(planned: PlannedCompaction, write: (signal: AbortSignal) => Promise<string>) {
     this.planned = planned;
-    this.#done = write(this.#stop.signal).then(
-      (prose): Writing => ({ kind: "prose", prose }),
-      (error): Writing => ({ kind: "none", reason: reasonOf(error) }),
-    ).then((writing) => this.#writing ??= writing);
+    this.#done = writingOf(write(this.#stop.signal)).then((writing) => this.#writing ??= writing);
   }
 
   /** Whether the summarizer has come to an end. */
@@ -61,7 +58,11 @@ export class BackgroundCompaction {
   }
 }
 
-/** Why there is no prose: the code of what was thrown. */
-export function reasonOf(error: unknown): string {
-  return error instanceof SelvageError ? error.code : "summary_failed";
+/** What comes of a summarizer's work; why there is no prose, is said by the code of what it threw. */
+export async function writingOf(work: Promise<string>): Promise<Writing> {
+  try {
+    return { kind: "prose", prose: await work };
+  } catch (error) {
+    return { kind: "none", reason: error instanceof SelvageError ? error.code : "summary_failed" };
+  }
 }

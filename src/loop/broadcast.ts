@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { eventNumber, type TurnEvent } from "./events.ts";
+import { eventNumber, type TurnEnd, type TurnEvent } from "./events.ts";
 
 /** One reader of a turn. */
 export interface Follower {
@@ -46,7 +46,7 @@ export class Broadcast {
   }
 
   /** Why the turn has ended; null while it has not, or where it goes on elsewhere. */
-  get end(): Extract<TurnEvent, { type: "turn.finished" }>["reason"] | null {
+  get end(): TurnEnd | null {
     const last = this.#events.at(-1);
     return last?.type === "turn.finished" ? last.reason : null;
   }

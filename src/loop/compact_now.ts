@@ -10,8 +10,9 @@ import { pinnedEntries } from "../compaction/pins.ts";
 import type { Rejection } from "../core/verify.ts";
 import type { CompactionNote } from "../ports.ts";
 import { agentFor } from "./asked.ts";
-import { atRest, readAtRest, type RestedSession, type RestPlace } from "./at_rest.ts";
-import { reasonOf, type Writing } from "./background.ts";
+import { atRest, readAtRest, type RestPlace } from "./at_rest.ts";
+import { writingOf } from "./background.ts";
+import type { MeasuredSession } from "./measured.ts";
 import { toolsOf } from "./recall.ts";
 import { summarize } from "./summarizer.ts";
 
@@ -28,7 +29,7 @@ export interface CompactRequest {
 }
 
 /** What came of it, or would. */
-export interface CompactedSession {
+export interface CompactedSession extends Partial<Omit<CompactionNote, "resolved">> {
   /** What came of it. */
   readonly outcome: "applied" | "nothing" | "deferred" | "rejected";
   /** Whether nothing was stored. */
@@ -39,18 +40,8 @@ export interface CompactedSession {
   readonly tokensBefore: number;
   /** Tokens of the context after. */
   readonly tokensAfter: number;
-  /** Which way the cut was found. */
-  readonly method?: "near" | "trim" | "forward";
-  /** First entry that stays raw. */
-  readonly cut?: number;
-  /** Tokens kept beyond the target, negative where less is kept. */
-  readonly distance?: number;
-  /** Pairs that go into the ledger. */
-  readonly pairs?: number;
   /** Entries that leave the raw transcript: `e3`, `e5..e17`. */
   readonly refs?: readonly string[];
-  /** What the summary is made of. */
-  readonly summary?: "ledger" | "ledger+prose";
   /** The text of the summary. */
   readonly ledger?: string;
   /** Why no prose is in it, where a focus was given or a summarizer asked. */
@@ -87,29 +78,28 @@ export async function compactNow(place: RestPlace, request: CompactRequest = {})
   const compaction = compactTo === undefined ? undefined : { compactTo };
   if (compaction !== undefined) requireWithin(compaction, place.agent.compactionLimits);
   const there = { ...place, agent: agentFor(place.agent, compaction === undefined ? {} : { compaction }) };
-  if (dryRun) return await compact(await readAtRest(there), { place: there, request, signal: null });
+  if (dryRun) {
+    return (await compact(await readAtRest(there), { place: there, request, signal: null })).answer;
+  }
   return await atRest(there, async (session, lost) => {
     const signal = request.signal === undefined ? lost : AbortSignal.any([lost, request.signal]);
-    const answer = await compact(session, { place: there, request, signal });
-    if (answer.outcome !== "applied") return { change: {}, answer };
+    const { answer, note } = await compact(session, { place: there, request, signal });
+    if (note === undefined) return { change: {}, answer };
     const { context: { view, entries } } = session;
-    const { outcome: _, dryRun: __, refs: ___, ledger: ____, nearest: _____, violations: ______, ...facts } =
-      answer;
-    const note: CompactionNote = { ...facts, reason: "asked_for" };
     const value = { ...view, made: { at: entries.length, note } };
     return { change: { view: { version: view.version, value }, flag: null }, answer };
   });
 }
 
-/** Compacts a context; with a signal the summarizer is asked. */
+/** Compacts a context; with a signal the summarizer is asked. Gives a note for the log where a view was made. */
 async function compact(
-  { context, meter, budget, head }: RestedSession,
+  { context, meter, budget, head }: MeasuredSession,
   { place: { agent, clock }, request, signal }: {
     readonly place: RestPlace;
     readonly request: CompactRequest;
     readonly signal: AbortSignal | null;
   },
-): Promise<CompactedSession> {
+): Promise<{ readonly answer: CompactedSession; readonly note?: CompactionNote }> {
   const tokensBefore = await meter.estimate(context);
   const base = { dryRun: request.dryRun === true, view: context.view.version, tokensBefore };
   const planned = await planCompaction(context, {
@@ -122,50 +112,41 @@ async function compact(
   });
   if (planned.kind !== "planned") {
     const { kind: outcome, ...rest } = planned;
-    return { ...base, outcome, tokensAfter: tokensBefore, ...rest };
+    return { answer: { ...base, outcome, tokensAfter: tokensBefore, ...rest } };
   }
+  const { summarizer: model } = agent;
   const measure = await context.measure();
-  const write = (stop: AbortSignal): Promise<string> =>
-    summarize({
-      removed: planned.removed,
-      earlier: planned.base.prose ?? "",
-      maxTokens: maxProse(planned.reserve),
-      measure,
-      ownPrefix: null,
-      ...(request.focus === undefined ? {} : { focus: request.focus }),
-    }, { model: agent.summarizer ?? agent.model, clock, signal: stop });
-  const writing = agent.summarizer === undefined || signal === null ? null : await written(write, signal);
+  // Whoever has asked waits for it.
+  const writing = model === undefined || signal === null ? null : await writingOf(summarize({
+    removed: planned.removed,
+    earlier: planned.base.prose ?? "",
+    maxTokens: maxProse(planned.reserve),
+    measure,
+    ownPrefix: null,
+    ...(request.focus === undefined ? {} : { focus: request.focus }),
+  }, { model, clock, signal }));
+  if (writing?.kind === "none") signal?.throwIfAborted();
   const outcome = await applyCompaction(context, planned, {
     meter,
     ...(writing?.kind === "prose" ? { prose: writing.prose } : {}),
   });
   if (outcome.kind === "rejected") {
-    return { ...base, outcome: "rejected", tokensAfter: tokensBefore, violations: outcome.violations };
+    const { violations } = outcome;
+    return { answer: { ...base, outcome: "rejected", tokensAfter: tokensBefore, violations } };
   }
-  const { kind, ...facts } = outcome;
-  const isUnheard = request.focus !== undefined && agent.summarizer === undefined;
-  return {
-    ...base,
-    ...facts,
-    outcome: kind,
+  const { kind, ...cut } = outcome;
+  const isUnheard = request.focus !== undefined && model === undefined;
+  const facts = {
+    ...cut,
     view: context.view.version,
-    refs: refsOf(planned.removed.map(({ seq }) => seq)),
-    summary: context.view.prose === undefined ? "ledger" : "ledger+prose",
-    ledger: summaryText(context.view, context.recall),
+    summary: context.view.prose === undefined ? "ledger" as const : "ledger+prose" as const,
     ...(isUnheard ? { summaryFailure: "no_summarizer" } : {}),
     ...(writing?.kind === "none" ? { summaryFailure: writing.reason } : {}),
   };
-}
-
-/** The prose for a compaction, or why there is none. Whoever has asked waits for it. */
-async function written(
-  write: (signal: AbortSignal) => Promise<string>,
-  signal: AbortSignal,
-): Promise<Writing> {
-  try {
-    return { kind: "prose", prose: await write(signal) };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { kind: "none", reason: reasonOf(error) };
-  }
+  const refs = refsOf(planned.removed.map(({ seq }) => seq));
+  const ledger = summaryText(context.view, context.recall);
+  return {
+    answer: { ...base, ...facts, outcome: kind, refs, ledger },
+    note: { ...facts, reason: "asked_for" },
+  };
 }

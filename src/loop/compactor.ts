@@ -254,14 +254,14 @@ export class Compactor {
     }
     const wasDeferred = this.isDeferred;
     this.#setFlag(null);
+    const { version } = context.view;
     const event = applied(outcome, {
-      view: context.view.version,
+      view: version,
       reason,
       summary: context.view.prose === undefined ? "ledger" : "ledger+prose",
       ...(wasDeferred ? { resolved } : {}),
       ...(writing?.kind === "none" ? { summaryFailure: writing.reason } : {}),
     });
-    const { version } = context.view;
     const made = { at: context.entries.length, note: noteOf(event) };
     journal.change({ view: { version, value: { ...context.view, made } } });
     yield event;

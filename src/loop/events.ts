@@ -20,34 +20,14 @@ export interface CallPlace {
   readonly name: string;
 }
 
-/** What happened to a compaction. Cuts are entry numbers of the log. */
-export interface CompactionEvent {
+/** What happened to a compaction: as in its note, where it made a view. */
+export interface CompactionEvent extends Partial<CompactionNote> {
   /** Tells the events apart. */
   readonly type: "compaction";
   /** What happened. */
   readonly phase: "started" | "applied" | "deferred" | "rejected" | "exhausted";
   /** Why: the deferral's reason, the rejection's first code, or what made an applied one due. */
   readonly reason: string;
-  /** Number of the view that was made, where one was. */
-  readonly view?: number;
-  /** Which way the cut was found. */
-  readonly method?: "near" | "trim" | "forward";
-  /** First entry that stays raw. */
-  readonly cut?: number;
-  /** Tokens kept beyond the target, negative where less is kept. */
-  readonly distance?: number;
-  /** Pairs that went into the ledger. */
-  readonly pairs?: number;
-  /** Tokens of the context before. */
-  readonly tokensBefore?: number;
-  /** Tokens of the context after. */
-  readonly tokensAfter?: number;
-  /** Set when this settles an earlier deferral. */
-  readonly resolved?: "step" | "turn";
-  /** What the summary is made of. */
-  readonly summary?: "ledger" | "ledger+prose";
-  /** Why the summarizer's prose is not in it, where one was asked. */
-  readonly summaryFailure?: string;
   /** Promises that a rejected compaction would have broken. */
   readonly violations?: readonly {
     readonly code: string;
@@ -156,6 +136,9 @@ export type TurnEventBody =
 
 /** One event of a turn; `id` is `<turn>:<n>` with n rising from 0. */
 export type TurnEvent = TurnEventBody & { readonly id: string };
+
+/** Why a turn has ended. */
+export type TurnEnd = Extract<TurnEvent, { type: "turn.finished" }>["reason"];
 
 /** The number of an event in its turn: numbers rise, and leave out some where a turn was taken over. */
 export function eventNumber({ id }: { readonly id: string }): number {

@@ -8,7 +8,8 @@ import type { Atom } from "../core/record.ts";
 import type { Entry, SessionHead } from "../ports.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { agentFor, askedIn } from "./asked.ts";
-import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
+import { measured } from "./measured.ts";
+import { measuresOf } from "./measures.ts";
 
 /** One atom of the log and how it is shown. Positions count entries. */
 export interface InspectedAtom {
@@ -63,23 +64,21 @@ export async function inspectContext(
   },
 ): Promise<InspectedContext> {
   const agent = agentFor(given, askedIn(entries, entries.at(-1)?.turn));
-  const measures = measuresOf(agent);
-  const context = await Context.create(entries, { view, ...measures });
-  const log = await (await Context.create(entries, { view: null, ...measures })).transcript();
-  const { cut, pinned, ledger, version, trims } = context.view;
-  const budget = budgetOf(agent, head.meter);
-  const meter = restoreMeter({ agent, budget }, head.meter);
+  const { context, meter, budget } = await measured(agent, { head, entries, view });
+  const log = await (await Context.create(entries, { view: null, ...measuresOf(agent) })).transcript();
+  const { cut, ledger, version, trims } = context.view;
+  const pinned = new Set(context.view.pinned);
   const shortened = new Set([
     ...trims.map(([seq]) => seq),
     ...entries.flatMap((entry) => entry.kind === "result" && entry.cap !== undefined ? [entry.seq] : []),
   ]);
-  const has = (atom: Atom, seqs: Iterable<number>): boolean =>
-    [...seqs].some((seq) => atom.from <= seq && seq < atom.to);
+  const has = ({ from, to }: Atom, seqs: ReadonlySet<number>): boolean =>
+    entries.slice(from, to).some(({ seq }) => seqs.has(seq));
   const stateOf = (atom: Atom): InspectedAtom["state"] => {
     if (atom.from >= cut) return has(atom, shortened) ? "shortened" : "raw";
     return has(atom, pinned) ? "pinned" : "summarised";
   };
-  const measure = await measures.loadMeasure();
+  const measure = await context.measure();
   const text = summaryText(context.view, context.recall);
   return {
     view: version,

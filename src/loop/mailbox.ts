@@ -93,9 +93,7 @@ export class Mailbox {
 
   #read(mail: Mail, found: Received[]): void {
     if (mail.kind === "closed") this.#isClosed = true;
-    else {
-      found.push({ mail: this.#next++, input: mail.input });
-    }
+    else found.push({ mail: this.#next++, input: mail.input });
   }
 }
 

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { type Budget, requireWithin } from "../compaction/budget.ts";
-import { callsOf, Context, type StoredView } from "../compaction/context.ts";
-import type { Clock, Lease, SessionHead, SessionKey, SessionState } from "../ports.ts";
-import type { ContextMeter } from "../tokens/meter.ts";
+import { requireWithin } from "../compaction/budget.ts";
+import { callsOf } from "../compaction/context.ts";
+import type { Clock, Lease, SessionKey } from "../ports.ts";
 import { takeLease, whileRunning } from "./acquire.ts";
 import type { AnswerRequest, ReadyAgent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { matchAnswers, type MatchedAnswers } from "./answers.ts";
@@ -15,22 +14,18 @@ import { systemClock } from "./clock.ts";
 import { type Beginning, beginningOf } from "./fork.ts";
 import { randomId } from "./ids.ts";
 import { endLeft, type LeftTurn, type StoredTurn, takeOver } from "./left.ts";
-import { budgetOf, measuresOf, restoreMeter } from "./measures.ts";
+import { measured, type MeasuredSession } from "./measured.ts";
 import { readyAgent } from "./ready.ts";
 import { pinnedAtoms, requireInput, requireRoom } from "./room.ts";
 
 /** What a turn starts with. */
-export interface OpenedTurn extends StoredTurn {
+export interface OpenedTurn extends StoredTurn, MeasuredSession {
   /** The agent as this turn has it. */
   readonly agent: ReadyAgent;
   readonly asked: Asked;
   readonly clock: Clock;
   readonly key: SessionKey;
-  readonly head: SessionHead;
   readonly lease: Lease;
-  readonly context: Context;
-  readonly meter: ContextMeter;
-  readonly budget: Budget;
   /** What is to be stored with the input of a new turn. */
   readonly before?: Beginning["before"];
   /** What a paused turn is gone on with. */
@@ -63,12 +58,11 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   const { lease } = leased;
   try {
     const begun = await beginningOf(leased, { request, store: ports.store, key });
-    const { head, entries } = begun;
-    const budget = budgetOf(agent, head.meter);
-    await requireRoom(input, { agent, limit: budget.maxInput, pinned: pinnedAtoms(entries, head.pins) });
-    const opened = await measured(agent, { ...begun, budget });
+    const session = await measured(agent, begun);
+    const pinned = pinnedAtoms(begun.entries, begun.head.pins);
+    await requireRoom(input, { agent, limit: session.budget.maxInput, pinned });
     const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
-    return { ...opened, agent, asked, clock, key, head, lease, budget, before: begun.before, ...untold };
+    return { ...session, agent, asked, clock, key, lease, before: begun.before, ...untold };
   } catch (error) {
     // Where not even this works, the lease runs out by itself: the first error is the one to tell.
     await ports.store.commit(key, lease, { release: true }).catch(() => {});
@@ -106,7 +100,10 @@ export async function reopenTurn(request: ResumeRequest, ports: TurnPorts): Prom
  * @throws SelvageError `turn_not_paused` where it does not wait, `call_not_found` or `call_not_pending` where one of
  *   its calls does not; `turn_paused`, `input_empty`, `input_too_large` where the input cannot come behind them.
  */
-export async function openAnswered(request: AnswerRequest, ports: TurnPorts): Promise<OpenedTurn> {
+export async function openAnswered(
+  request: AnswerRequest,
+  ports: TurnPorts,
+): Promise<OpenedTurn & { readonly answers: MatchedAnswers }> {
   const { turn, signal } = request;
   const { store, clock = systemClock } = ports;
   const key = keyOf(request);
@@ -145,22 +142,12 @@ async function reopened(
     readonly clock: Clock;
   },
 ): Promise<OpenedTurn> {
-  const { head, lease, entries } = leased;
+  const { lease, entries } = leased;
   const asked = askedIn(entries, lease.turn);
   const agent = agentFor(given, asked);
-  const budget = budgetOf(agent, head.meter);
-  const opened = await measured(agent, { ...leased, budget });
-  return { ...opened, agent, asked, clock, key, head, lease, budget, ...stored };
+  return { ...await measured(agent, leased), agent, asked, clock, key, lease, ...stored };
 }
 
 function keyOf({ tenant = "local", user, session }: TurnPlace): SessionKey {
   return { tenant, ...(user === undefined ? {} : { user }), session };
-}
-
-async function measured(
-  agent: ReadyAgent,
-  { head, entries, view, budget }: SessionState & { readonly budget: Budget },
-): Promise<{ readonly context: Context; readonly meter: ContextMeter }> {
-  const context = await Context.create(entries, { view: view as StoredView | null, ...measuresOf(agent) });
-  return { context, meter: restoreMeter({ agent, budget }, head.meter) };
 }

@@ -8,7 +8,8 @@ import { parseRef } from "../compaction/originals.ts";
 import { pinnedEntries, wholeAtoms, withPins } from "../compaction/pins.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Entry } from "../ports.ts";
-import { atRest, readAtRest, type RestedSession, type RestPlace } from "./at_rest.ts";
+import { atRest, readAtRest, type RestPlace } from "./at_rest.ts";
+import type { MeasuredSession } from "./measured.ts";
 
 /** Share of the largest input that pins may take together: the rest is for what a user says next. */
 const PINS_SHARE = 0.5;
@@ -78,8 +79,8 @@ export async function setPin(
 }
 
 async function pinsOf(
-  { context, budget, meter }: RestedSession,
-  pins: RestedSession["head"]["pins"],
+  { context, budget, meter }: MeasuredSession,
+  pins: MeasuredSession["head"]["pins"],
 ): Promise<Pins> {
   const { entries } = context;
   const measure = await context.measure();

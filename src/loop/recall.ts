@@ -57,10 +57,11 @@ function ownOf(entries: readonly Entry[]): (entry: Entry) => boolean {
 function recall(entries: readonly Entry[], asked: z.infer<typeof RECALL_INPUT>): string {
   const { search, offset = 0 } = asked;
   const ref = asked.ref === undefined ? null : refOf(asked.ref);
-  if (ref !== null && originalText(entries, ref) === null) throw missing(asked.ref ?? "", entries);
+  const original = ref === null ? null : originalText(entries, ref);
+  if (ref !== null && original === null) throw missing(asked.ref ?? "", entries);
   if (search === undefined) {
-    if (ref === null) throw new TypeError("found neither ref nor search, wanted one of them or both");
-    const page = pageOf(originalText(entries, ref) ?? "", { offset, limit: asked.limit ?? PAGE });
+    if (original === null) throw new TypeError("found neither ref nor search, wanted one of them or both");
+    const page = pageOf(original, { offset, limit: asked.limit ?? PAGE });
     const rest = page.end < page.total ? `; offset ${page.end} goes on` : "";
     return `[${asked.ref}: characters ${page.offset} to ${page.end} of ${page.total}${rest}]\n${page.text}`;
   }

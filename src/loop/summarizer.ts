@@ -13,6 +13,7 @@ import { shortenOutput } from "../compaction/shorten.ts";
 import type { AssistantEntry, Clock, Entry, Model, ModelRequest, ResultEntry } from "../ports.ts";
 import { outputText, type TextMeasure } from "../tokens/measure.ts";
 import { abortable } from "./abortable.ts";
+import { bounded } from "./bounded.ts";
 
 /** What a summary is made of. */
 export interface SummaryRequest {
@@ -143,27 +144,20 @@ async function answerOf(
   request: ModelRequest,
   { model, clock, signal }: SummarizeOptions,
 ): Promise<AssistantEntry["message"]> {
-  const stop = new AbortController();
-  const onAbort = (): void => stop.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  const late = new SelvageError("summary_late", `The summarizer did not answer in ${ANSWER_MS} ms`);
-  const done = new AbortController();
-  clock.sleep(ANSWER_MS, done.signal).then(() => stop.abort(late), () => {});
-  try {
-    for await (const event of abortable(model.stream(request, stop.signal), stop.signal)) {
+  const read = async (stop: () => AbortSignal): Promise<AssistantEntry["message"]> => {
+    for await (const event of abortable(model.stream(request, stop()), stop())) {
       if (event.type !== "finish") continue;
       if (event.reason === "length") {
         throw new SelvageError("summary_cut", "The summary was cut off at the output limit");
       }
       return event.message;
     }
-    stop.signal.throwIfAborted();
     throw new SelvageError("summary_cut", "The summarizer ended without an answer");
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    done.abort();
-  }
+  };
+  const answer = await bounded(read, { signal, clock, timeoutMs: ANSWER_MS });
+  if (answer.kind === "done") return answer.value;
+  signal.throwIfAborted();
+  throw new SelvageError("summary_late", `The summarizer did not answer in ${ANSWER_MS} ms`);
 }
 
 /** The text of an answer as it was streamed: its parts are one text. */

@@ -64,9 +64,9 @@ export interface EntryBase {
 
 /** A message from the user. */
 export interface UserEntry extends EntryBase {
-  /** What the record is. */
+  /** Tells the entries apart. */
   readonly kind: "user";
-  /** A sentence for people. */
+  /** What the user said. */
   readonly message: Extract<Message, { role: "user" }>;
   /** Kept verbatim in every view until released. */
   readonly pinned?: boolean;
@@ -84,11 +84,11 @@ export interface UserEntry extends EntryBase {
 
 /** What the model said in one step, its calls included. */
 export interface AssistantEntry extends EntryBase {
-  /** What the record is. */
+  /** Tells the entries apart. */
   readonly kind: "assistant";
   /** Step of the turn, from 1. */
   readonly step: number;
-  /** A sentence for people. */
+  /** What the model said. */
   readonly message: AssistantMessage;
   /** Why the answer ended. */
   readonly reason: FinishReason;
@@ -110,7 +110,7 @@ export interface ApprovalNote {
 
 /** The answer to one call, named by position: pairing holds by construction. */
 export interface ResultEntry extends EntryBase {
-  /** What the record is. */
+  /** Tells the entries apart. */
   readonly kind: "result";
   /** Step of the turn, from 1. */
   readonly step: number;
