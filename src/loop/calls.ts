@@ -24,8 +24,8 @@ export type CallProgress =
     readonly open: number;
   };
 
-/** What {@link runCalls} needs beside the calls. */
-export interface RunCallsOptions {
+/** Whose calls they are. */
+export interface CallsOptions {
   readonly agent: ReadyAgent;
   readonly tools: readonly Tool[];
   /** Why the answer ended that asks for the calls. */
@@ -33,9 +33,13 @@ export interface RunCallsOptions {
   readonly context: Omit<ToolContext, "signal">;
   /** Ends the turn. */
   readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** What {@link runCalls} needs beside the calls. */
+export interface RunCallsOptions extends CallsOptions {
   /** Once aborted, calls that run are waited for, and no other is started. */
   readonly halt: AbortSignal;
-  readonly clock: Clock;
   /** Runs a call inside something, such as a span. */
   readonly within: (call: Call, run: () => Promise<CallOutcome>) => Promise<CallOutcome>;
   /** Why calls are answered with an error, rather than run: by reference. */
@@ -43,11 +47,16 @@ export interface RunCallsOptions {
 }
 
 /** Why the calls of an answer that was cut off are not run: even arguments that can be made to parse may lack an end. */
-const NOT_RUN: Partial<Record<FinishReason, string>> = {
+export const NOT_RUN: Partial<Record<FinishReason, string>> = {
   length: "Not executed: the answer was cut off at the output limit, so the arguments may be incomplete. " +
     "Make the call again with shorter arguments",
   "content-filter": "Not executed: the answer was cut off by the provider's content filter",
 };
+
+/** Milliseconds for a call of a tool that sets no time of its own. */
+export function timeoutOf({ toolTimeoutMs = 60_000 }: ReadyAgent): number {
+  return toolTimeoutMs;
+}
 
 /**
  * Runs the calls of a step, a bounded number at a time.
@@ -67,7 +76,7 @@ export async function* runCalls(
     if (value !== undefined) {
       return Promise.resolve({ status: "error", output: { type: "error-text", value }, ms: 0 });
     }
-    const timeoutMs = agent.toolTimeoutMs ?? 60_000;
+    const timeoutMs = timeoutOf(agent);
     const onProgress = (data: unknown): void => {
       news.push({ kind: "progress", index, call, data });
       wake();

@@ -55,18 +55,12 @@ export class Journal {
   #queue: Promise<void> = Promise.resolve();
   #made: StoredView["made"];
   #failure: { readonly error: unknown } | null = null;
-  #commits = 0;
 
   /** Opens the journal and starts its heartbeat. */
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#made = options.made;
     void this.#beat();
-  }
-
-  /** Commits made so far. */
-  get commits(): number {
-    return this.#commits;
   }
 
   /** Notes an entry for the next flush. */
@@ -111,7 +105,6 @@ export class Journal {
         ...(entries.length > 0 ? { entries } : {}),
         ...(events.length > 0 ? { events } : {}),
       });
-      this.#commits++;
     }).catch((error) => {
       this.#fail(error);
       throw error;
@@ -171,6 +164,11 @@ export class Journal {
     this.#failure = { error };
     this.#options.onFailure(error);
   }
+}
+
+/** Says whether a lease was lost because its session was deleted. */
+export function isDeleted(error: unknown): boolean {
+  return error instanceof SelvageError && error.code === "lease_lost" && error.fields["isDeleted"] === true;
 }
 
 /** About how many characters an event takes; only deltas come in numbers. */

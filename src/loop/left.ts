@@ -4,12 +4,11 @@
  *
  * @module
  */
-import { callsOf } from "../compaction/context.ts";
+import { callAt } from "../compaction/render.ts";
 import { shortenOutput } from "../compaction/shorten.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type {
-  AssistantEntry,
   Clock,
   Entry,
   Lease,
@@ -24,7 +23,8 @@ import { abortedResult, openCalls } from "./calls.ts";
 import { eventNumber, type TurnEvent, type TurnEventBody } from "./events.ts";
 import { Mailbox } from "./mailbox.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
-import { addUsage, callEvent, resultEvent } from "./report.ts";
+import { billedFor, callEvent, resultEvent } from "./report.ts";
+import { saidEntry } from "./turn_log.ts";
 
 /**
  * The numbers of a turn's events begin anew after each takeover, at the epoch of the lease times this: what an
@@ -121,8 +121,8 @@ export function untoldOf(
 }
 
 /**
- * Tells results of a turn that was left, and what was said to it. The process before may have ended between storing a call and storing that
- * clients were told of it: nobody is told a result of a call that he does not know.
+ * Tells results of a turn that was left, and what was said to it. The process before may have ended between storing a
+ * call and storing that clients were told of it: nobody is told a result of a call that he does not know.
  *
  * @param untold The entries.
  * @param options `entries`: the log; `called`: calls that clients know; `shown`: an output as the model is shown it.
@@ -140,10 +140,8 @@ export function* retell(
       yield { type: "user.message", ref: `e${entry.seq}`, input: entry.message.content };
       continue;
     }
-    // The reference of a call names its entry: e41.0 is the first call of entry 41.
-    const asked = called.has(entry.call) ? undefined : entries[Number.parseInt(entry.call.slice(1))];
-    const made = asked && callsOf(asked).find(({ ref }) => ref === entry.call);
-    if (made !== undefined) yield callEvent(entry.step, made);
+    const call = called.has(entry.call) ? undefined : callAt(entries, entry.call);
+    if (call !== undefined) yield callEvent(entry.step, call);
     yield resultEvent(entry, shown(entry));
   }
 }
@@ -177,32 +175,19 @@ export async function endLeft(
   );
   const received = await new Mailbox({ store, owner: key, turn }, entries).drain();
   const kept = lease.pause?.said;
-  const said = [...(kept === undefined ? [] : [kept]), ...received].map((
-    { input, ...rest },
-    index,
-  ): UserEntry => ({
-    kind: "user",
-    seq: head.length + closed.length + index,
-    turn,
-    at,
-    message: { role: "user", content: input },
-    ...rest,
-  }));
-  const answers = entries.filter((entry): entry is AssistantEntry =>
-    entry.kind === "assistant" && entry.turn === turn
+  const said = [...(kept === undefined ? [] : [kept]), ...received].map((message, index) =>
+    saidEntry(message, { seq: head.length + closed.length + index, turn, at })
   );
-  const usage = answers.reduce((sum, answer) => addUsage(sum, answer.usage), {
-    inputTokens: 0,
-    outputTokens: 0,
-  });
-  const untold = untoldOf(entries.filter((entry) => entry.turn === turn), stored.told);
+  const ours = entries.filter((entry) => entry.turn === turn);
+  const steps = ours.findLast((entry) => entry.kind === "assistant")?.step ?? 0;
+  const untold = untoldOf(ours, stored.told);
   const { called } = stored;
   const bodies = [...retell([...untold, ...closed, ...said], { entries, called, shown: shownAtMost })];
   if (reason === "error") {
     const message = `The turn is lost: the processes that ran it ended ${lease.takeovers} times`;
     bodies.push({ type: "error", code: "turn_lost", message, retryable: false });
   }
-  bodies.push({ type: "turn.finished", reason, usage, steps: answers.at(-1)?.step ?? 0 });
+  bodies.push({ type: "turn.finished", reason, usage: billedFor(ours, turn), steps });
   const events = bodies.map((body, index): TurnEvent => ({
     ...body,
     id: `${turn}:${stored.nextEvent + index}`,

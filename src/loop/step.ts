@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { FinishReason, Pause, PausedCall, ResultEntry, Tool } from "../ports.ts";
+import type { FinishReason, Pause, ResultEntry, Tool } from "../ports.ts";
 import type { TurnTelemetry } from "../telemetry/turn.ts";
 import type { Asking } from "./asking.ts";
-import { type Call, runCalls, type RunCallsOptions } from "./calls.ts";
+import { type CallsOptions, runCalls } from "./calls.ts";
 import { capOf } from "./cap.ts";
 import type { Compactor } from "./compactor.ts";
 import type { TurnEventBody } from "./events.ts";
@@ -15,6 +15,7 @@ import { pendingCalls } from "./pause.ts";
 import { callEvent, progressEvent, resultEvent } from "./report.ts";
 import type { TurnSignals } from "./signals.ts";
 import type { TurnLog } from "./turn_log.ts";
+import type { SortedCalls } from "./waits.ts";
 
 /** The turn whose calls they are. */
 export interface StepTurn {
@@ -25,9 +26,14 @@ export interface StepTurn {
   readonly log: TurnLog;
   readonly signals: TurnSignals;
   readonly telemetry: TurnTelemetry;
+  /** What persons have said to calls, where any waited. */
+  readonly pause: Pause;
   /** Whether clients have been told of a call. */
-  readonly isCalled: (ref: string) => boolean;
+  isCalled(ref: string): boolean;
 }
+
+/** The calls of an answer, sorted, and why the answer ended. */
+type AnswerCalls = SortedCalls & { readonly reason: FinishReason };
 
 /** Runs the calls of a turn's steps. */
 export class StepCalls {
@@ -40,27 +46,20 @@ export class StepCalls {
   /** Runs the calls of a step that can be run; a pause where others wait. */
   async *run(
     step: number,
-    { run, refused, waiting, reason }: {
-      readonly run: readonly Call[];
-      readonly refused: ReadonlyMap<string, string>;
-      readonly waiting: readonly PausedCall[];
-      readonly reason: FinishReason;
-    },
+    { waiting, ...here }: AnswerCalls,
   ): AsyncGenerator<TurnEventBody, Pause | null> {
     // They wait from now on; clients may begin with them while the others run.
     for (const call of pendingCalls(waiting, this.#turn.log.all)) {
       if (!this.#turn.isCalled(call.ref)) yield callEvent(step, call);
     }
-    yield* this.#runCalls(step, { run, refused, reason });
+    yield* this.#runCalls(step, here);
     if (waiting.length === 0) return null;
     this.#turn.signals.halt.throwIfAborted();
     return { pending: waiting, approved: [] };
   }
 
   /** How the calls of an answer are judged and run. */
-  callOptions(
-    reason: FinishReason,
-  ): Pick<RunCallsOptions, "agent" | "tools" | "reason" | "context" | "signal" | "clock"> {
+  options(reason: FinishReason): CallsOptions {
     const { agent, clock, context: { entries }, key: { tenant, user, session } } = this.#turn.opened;
     const answer = entries.findLast(({ kind }) => kind === "assistant")?.seq ?? 0;
     const context = {
@@ -75,14 +74,10 @@ export class StepCalls {
   /** Runs calls of a step; each result is appended and checked as it lands. */
   async *#runCalls(
     step: number,
-    { run, refused, reason }: {
-      readonly run: readonly Call[];
-      readonly refused: ReadonlyMap<string, string>;
-      readonly reason: FinishReason;
-    },
+    { run, refused, reason }: Omit<AnswerCalls, "waiting">,
   ): AsyncGenerator<TurnEventBody, void> {
     const progress = runCalls(run, {
-      ...this.callOptions(reason),
+      ...this.options(reason),
       halt: this.#turn.signals.halt,
       refused,
       within: (call, run) => this.#turn.telemetry.tool(call, run),
@@ -112,8 +107,8 @@ export class StepCalls {
       readonly outcome: Pick<ResultEntry, "status" | "output" | "ms">;
     },
   ): Promise<ResultEntry> {
-    const { context, meter, answers, lease } = this.#turn.opened;
-    const approval = (answers?.pause ?? lease.pause)?.approvals?.[ref];
+    const { context, meter } = this.#turn.opened;
+    const approval = this.#turn.pause.approvals?.[ref];
     const cap = await capOf(outcome.output, { open, context, meter, budget: this.#turn.asking.budget });
     const entry: ResultEntry = {
       kind: "result",

@@ -5,7 +5,7 @@
  */
 import type { Context } from "../compaction/context.ts";
 import { pinnedEntries } from "../compaction/pins.ts";
-import type { Clock, Entry, ResultEntry, SessionHead } from "../ports.ts";
+import type { AssistantEntry, Clock, Entry, ResultEntry, Said, SessionHead, UserEntry } from "../ports.ts";
 import { abortedResult, type Call, openCalls } from "./calls.ts";
 import type { Journal } from "./journal.ts";
 
@@ -27,6 +27,14 @@ export interface EntryPlace {
   readonly at: number;
 }
 
+/** What the user has said while a turn ran, as an entry. `mail`: the number of the message. */
+export function saidEntry(
+  { input, ...rest }: Said & { readonly mail?: number },
+  place: EntryPlace,
+): UserEntry {
+  return { kind: "user", ...place, message: { role: "user", content: input }, ...rest };
+}
+
 /** The log, and the turn's own part of it. */
 export class TurnLog {
   readonly #options: TurnLogOptions;
@@ -43,6 +51,11 @@ export class TurnLog {
   /** Entries of the turn. */
   get ours(): readonly Entry[] {
     return this.all.filter((entry) => entry.turn === this.#options.turn);
+  }
+
+  /** The last answer of the turn. */
+  get answer(): AssistantEntry | undefined {
+    return this.ours.findLast((entry) => entry.kind === "assistant");
   }
 
   /** Entries that stay verbatim while the turn runs: what the caller pins, and what the turn is asked to do. */

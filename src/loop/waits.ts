@@ -3,23 +3,10 @@
  *
  * @module
  */
-import type { Clock, FinishReason, PausedCall, Tool, ToolContext } from "../ports.ts";
-import type { ReadyAgent } from "./agent.ts";
-import type { Call } from "./calls.ts";
+import type { PausedCall, Tool } from "../ports.ts";
 import { bounded } from "./bounded.ts";
+import { type Call, type CallsOptions, NOT_RUN, timeoutOf } from "./calls.ts";
 import { copyOf, describe, isUnparsed, withSignal } from "./tools.ts";
-
-/** What {@link sortCalls} needs beside the calls. */
-export interface SortOptions {
-  readonly agent: ReadyAgent;
-  readonly tools: readonly Tool[];
-  /** Why the answer ended that asks for the calls. */
-  readonly reason: FinishReason;
-  readonly context: Omit<ToolContext, "signal">;
-  /** Ends the turn. */
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-}
 
 /** The calls of a step. */
 export interface SortedCalls {
@@ -42,7 +29,7 @@ type Verdict = { readonly kind: "run" } | { readonly kind: "wait"; readonly reas
  * @param calls The calls.
  * @param options The agent, why its answer ended, whose session it is.
  */
-export async function sortCalls(calls: readonly Call[], options: SortOptions): Promise<SortedCalls> {
+export async function sortCalls(calls: readonly Call[], options: CallsOptions): Promise<SortedCalls> {
   const verdicts = await Promise.all(calls.map((call) => judge(call, options)));
   const refused = new Map<string, string>();
   const waiting: PausedCall[] = [];
@@ -58,10 +45,10 @@ export async function sortCalls(calls: readonly Call[], options: SortOptions): P
 
 async function judge(
   call: Call,
-  { agent, tools, reason, context, signal, clock }: SortOptions,
+  { agent, tools, reason, context, signal, clock }: CallsOptions,
 ): Promise<Verdict> {
   const tool = tools.find(({ name }) => name === call.name);
-  const isWhole = reason !== "length" && reason !== "content-filter" && !isUnparsed(call.input);
+  const isWhole = NOT_RUN[reason] === undefined && !isUnparsed(call.input);
   if (tool === undefined || !isWhole || signal.aborted) return { kind: "run" };
   if (tool.execute !== undefined && tool.needsApproval === undefined) return { kind: "run" };
   try {
@@ -70,7 +57,7 @@ async function judge(
     if (tool.execute === undefined) return { kind: "wait", reason: "tool" };
     const ask = (signal: () => AbortSignal) =>
       tool.needsApproval?.(input.value, withSignal({ ...context, call: call.ref }, signal));
-    const timeoutMs = tool.timeoutMs ?? agent.toolTimeoutMs ?? 60_000;
+    const timeoutMs = tool.timeoutMs ?? timeoutOf(agent);
     const asked = await bounded(ask, { signal, clock, timeoutMs });
     switch (asked.kind) {
       case "done":

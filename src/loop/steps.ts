@@ -1,0 +1,106 @@
+/**
+ * The loop: steps, each a call of the model and the calls that it asks for, until the model asks for nothing more.
+ *
+ * @module
+ */
+import { callsOf } from "../compaction/context.ts";
+import { SelvageError } from "../core/errors.ts";
+import type { AssistantEntry, FinishReason } from "../ports.ts";
+import { isPlausible } from "../tokens/usage.ts";
+import type { Answer } from "./ask.ts";
+import type { TurnAtWork } from "./at_work.ts";
+import { finished, type Outcome } from "./ends.ts";
+import type { TurnEventBody } from "./events.ts";
+import { addUsage } from "./report.ts";
+import { sortCalls } from "./waits.ts";
+
+/** Plays the steps of a turn from the next one on, to its end or to a pause. */
+export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody, Outcome> {
+  const { maxSteps = 50, maxTokens = Infinity } = turn.opened.agent;
+  yield* turn.compactor.honour();
+  for (let step = turn.steps + 1; step <= maxSteps; step++) {
+    turn.signals.halt.throwIfAborted();
+    requireTokens(turn, maxTokens);
+    // Nobody knows of a turn before its first step.
+    if (step > 1) yield* await turn.receive(await turn.mailbox.take());
+    if (!(yield* turn.compactor.admit())) throw exhausted();
+    yield { type: "step.started", step };
+    const answer = yield* turn.asking.ask(step, {
+      signal: turn.signals.halt,
+      compactor: turn.compactor,
+    });
+    const entry = await keep(turn, { step, answer });
+    // Barrier: calls are stored before their tools start, so that no effect is without a record.
+    await turn.flush();
+    yield* turn.compactor.check();
+    const { reason } = answer;
+    const calls = callsOf(entry);
+    if (calls.length === 0) {
+      const outcome = yield* answered(turn, reason);
+      if (outcome !== null) return outcome;
+      continue;
+    }
+    const sorted = await sortCalls(calls, turn.calls.options(reason));
+    const pause = yield* turn.calls.run(step, { ...sorted, reason });
+    if (pause !== null) return { kind: "paused", pause };
+    if (reason === "content-filter") return finished(reason);
+    // The write overlaps the next model call; the next barrier waits for it.
+    void turn.flush();
+  }
+  return finished("max-steps");
+}
+
+/** The model has answered, and asks for nothing more: the end, unless something was said meanwhile. */
+export async function* answered(
+  turn: TurnAtWork,
+  reason: FinishReason,
+): AsyncGenerator<TurnEventBody, Outcome | null> {
+  const received = await turn.mailbox.close();
+  yield* await turn.receive(received);
+  return received.length > 0 ? null : finished(reason === "tool-calls" ? "stop" : reason);
+}
+
+/** Appends what the model has answered, and tells the meter and the telemetry what was billed for it. */
+async function keep(
+  turn: TurnAtWork,
+  { step, answer: { message, reason, usage, model } }: { readonly step: number; readonly answer: Answer },
+): Promise<AssistantEntry> {
+  const { agent, context, meter } = turn.opened;
+  turn.telemetry.answered({ reason, usage });
+  turn.usage = addUsage(turn.usage, usage);
+  const entry: AssistantEntry = {
+    kind: "assistant",
+    ...turn.log.place(),
+    step,
+    message,
+    reason,
+    model: model ?? agent.model.id,
+    prefix: turn.asking.prefix,
+    ...(usage === undefined ? {} : { usage }),
+  };
+  await turn.log.append(entry);
+  turn.steps = step;
+  const { window, maxOutput } = turn.asking.budget;
+  const limits = { bound: context.boundFrom(0), window, maxOutput };
+  if (isPlausible(usage, limits)) meter.anchor(usage, context.length);
+  else meter.doubt(usage);
+  return entry;
+}
+
+function requireTokens({ usage }: TurnAtWork, limit: number): void {
+  const used = usage.inputTokens + usage.outputTokens;
+  if (used >= limit) {
+    throw new SelvageError(
+      "turn_out_of_tokens",
+      `Cannot go on with the turn: found ${used} tokens used, wanted at most ${limit}; what was done is stored`,
+    );
+  }
+}
+
+function exhausted(): SelvageError {
+  return new SelvageError(
+    "context_exhausted",
+    "Cannot call the model: the context is over its limit and no legal cut makes it smaller; " +
+      "the log is intact, start a new session or use a model with a larger window",
+  );
+}
