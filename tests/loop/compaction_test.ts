@@ -3,48 +3,11 @@
  */
 import assert from "node:assert/strict";
 import type { StoredView } from "../../src/compaction/context.ts";
-import type { TurnEvent } from "../../src/loop/events.ts";
-import type { Script, ScriptedReply } from "../../src/models/scripted.ts";
+import type { Script } from "../../src/models/scripted.ts";
 import { assistant, user } from "../support/entries.ts";
-import { assertAccounted, overflow } from "../support/requests.ts";
-import { Bench, type BenchOptions, calls, endOf, eventsOf, prose, replies, tool } from "../support/turns.ts";
-
-/** Texts of the length that the call asks for. */
-const tools = [tool("read", ({ n, length }) => prose(Number(length), Number(n)))];
-
-let seed = 0;
-
-/** A step of `count` parallel reads of `length` characters each. */
-function reads(length: number, count = 1): ScriptedReply {
-  return calls("read", ...Array.from({ length: count }, () => ({ n: seed++ % 500, length })));
-}
-
-function times(count: number, reply: () => ScriptedReply): ScriptedReply[] {
-  return Array.from({ length: count }, reply);
-}
-
-function compactions(events: readonly TurnEvent[]): string[] {
-  return eventsOf(events, "compaction").map(({ phase, reason, resolved }) =>
-    [phase, reason, ...(resolved === undefined ? [] : [resolved])].join(" ")
-  );
-}
-
-/** Runs one turn and holds it to everything that is true of any turn. */
-async function soundly(
-  options: BenchOptions,
-  input = "The task: read all of it.",
-): Promise<{ bench: Bench; events: TurnEvent[] }> {
-  const bench = new Bench({ tools, ...options });
-  const events = await bench.run(input);
-  const { entries, head, view } = await bench.assertSound();
-  for (const request of bench.requests) {
-    assertAccounted(request, entries);
-    assert.equal(overflow(request, bench.agent.model.window), 0);
-    assert.ok(request.messages.some(({ role, content }) => role === "user" && content === input));
-  }
-  if (view !== null) assert.equal((view as StoredView).version, head.view);
-  return { bench, events };
-}
+import { assertAccounted } from "../support/requests.ts";
+import { Bench, calls, endOf, eventsOf, prose, replies, tool } from "../support/turns.ts";
+import { compactions, reads, soundly, times, tools } from "./_reads.ts";
 
 Deno.test("a long turn is compacted on its way, at cuts that only go forward", async () => {
   const { bench, events } = await soundly({
@@ -215,35 +178,6 @@ Deno.test("a compaction is not tried again before something was appended", async
   }
 });
 
-Deno.test("a result larger than the window is shown shortened, and kept whole", async () => {
-  const { bench, events } = await soundly({
-    window: 16_000,
-    script: replies(reads(5_000_000), { text: "Read." }),
-  });
-  assert.equal(endOf(events), "stop");
-  const [result] = eventsOf(events, "tool.result");
-  assert.equal(result?.shortened, true);
-  assert.ok(String(result?.output).length < 20_000);
-  assert.match(
-    String(result?.output),
-    /of 5000000 characters are left out here; the whole result is entry e1\.0/,
-  );
-  const entry = (await bench.state()).entries[2];
-  assert.ok(entry?.kind === "result" && entry.output.type === "text");
-  assert.equal(entry.output.value.length, 5_000_000);
-});
-
-Deno.test("parallel results share the room that is left", async () => {
-  const { events } = await soundly({
-    window: 16_000,
-    script: replies(reads(60_000, 8), { text: "Read." }),
-  });
-  assert.equal(endOf(events), "stop");
-  const sizes = eventsOf(events, "tool.result").map(({ output }) => String(output).length);
-  assert.equal(sizes.length, 8);
-  assert.ok(Math.min(...sizes) > 0.6 * Math.max(...sizes), `found ${sizes}`);
-});
-
 Deno.test("an earlier task becomes a line of the ledger once its turn is over, a pinned one never", async () => {
   const bench = new Bench({
     tools,
@@ -296,33 +230,6 @@ function alternating(): Script {
     return step % 3 === 0 ? calls("fail", { n: step }) : reads(900, 1 + step % 2);
   };
 }
-
-Deno.test("another model does not believe the bill of the last", async () => {
-  const bench = new Bench({ tools, window: 8_000, script: replies(reads(1_000), { text: "Read." }) });
-  await bench.run("Go");
-  const model = { ...bench.agent.model, id: "other" };
-  const before = eventsOf(await bench.run("Go on"), "context").at(-1)?.tokens ?? 0;
-  const events = await bench.run("Go on", { agent: { ...bench.agent, model } });
-  assert.equal(endOf(events), "stop");
-  const head = (await bench.assertSound()).head.meter as { model: string };
-  assert.equal(head.model, "other");
-  assert.ok(before > 0);
-});
-
-Deno.test("an agent with another system text does not believe the bill of the last", async () => {
-  const bench = new Bench({
-    tools,
-    window: 16_000,
-    script: replies(...times(15, () => reads(2_000)), { text: "Read." }),
-  });
-  await bench.run("Go");
-  // 7,500 tokens more that no bill knows of: without a compaction the next request would not fit.
-  const agent = { ...bench.agent, system: prose(30_000) };
-  const events = await bench.run("Go on", { agent });
-  assert.equal(endOf(events), "stop");
-  const reasons = compactions(events);
-  assert.ok(reasons.length > 0 && !reasons.join().includes("context_length_exceeded"), reasons.join());
-});
 
 Deno.test("a compaction that is not worth it is told as rejected, and the old view stays", async () => {
   const bench = new Bench({

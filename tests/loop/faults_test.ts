@@ -222,12 +222,6 @@ for (const way of ["cancelled", "put down"] as const) {
   });
 }
 
-Deno.test("system text and tools that fill the window stop the agent before anything is stored", async () => {
-  const bench = new Bench({ window: 8_000, agent: { system: prose(30_000) } });
-  await assert.rejects(bench.run("Hello"), { code: "bad_budget" });
-  assert.equal(await bench.store.read(KEY), null);
-});
-
 Deno.test("system text and tools over the share for compaction leave an agent that works, without a loop", async () => {
   // They alone take 70 % of the window: more than `compactAt` of it.
   const bench = new Bench({

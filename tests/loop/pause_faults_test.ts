@@ -1,15 +1,10 @@
 /** Paused turns whose processes die, and what comes due while they wait. */
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import * as z from "zod";
 import { defineTool } from "../../src/loop/tools.ts";
-import { answerTurn, resumeTurn } from "../../src/loop/turn.ts";
-import type { AnswerRequest } from "../../src/loop/agent.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
-import type { Lease, Store, Tool } from "../../src/ports.ts";
 import { anthropic } from "../../src/models/anthropic.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
-import type { Script, ScriptedReply } from "../../src/models/scripted.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
 import { startDouble } from "../support/openai_double.ts";
 import {
@@ -23,101 +18,17 @@ import {
   tool,
   withCommit,
 } from "../support/turns.ts";
-
-const TTL_MS = 10_000;
-
-/** A store that hears nothing any more of a holder once a test says that its process is dead. */
-function mortal() {
-  const dead = new Set<number>();
-  const state = { diesAfter: Infinity, commits: 0 };
-  const never = (): Promise<never> => new Promise(() => {});
-  const isDead = ({ epoch }: Lease): boolean => dead.has(epoch);
-  const wrap = (store: Store): Store => ({
-    ...withCommit(store, async (key, lease, commit) => {
-      if (isDead(lease)) return await never();
-      if (state.commits >= state.diesAfter) {
-        dead.add(lease.epoch);
-        return await never();
-      }
-      await store.commit(key, lease, commit);
-      state.commits++;
-    }),
-    renew: (key, lease, ttlMs) => isDead(lease) ? never() : store.renew(key, lease, ttlMs),
-  });
-  return {
-    wrap,
-    /** The process that runs next dies at its n-th commit from now on, 0 for the first. */
-    dieAt: (n: number): void => void (state.diesAfter = state.commits + n),
-    live: (): void => void (state.diesAfter = Infinity),
-  };
-}
-
-interface Runs {
-  readonly some: unknown[];
-  readonly none: unknown[];
-}
-
-/** Tools of every kind: of the client, to be allowed (with and without a side effect), and neither. */
-function makeTools(runs: Runs): readonly Tool[] {
-  const input = z.looseObject({});
-  const guarded = (name: "some" | "none"): Tool =>
-    defineTool({
-      name,
-      description: `Leaves ${name} behind`,
-      input,
-      needsApproval: true,
-      sideEffect: name,
-      execute: (value) => {
-        runs[name].push(value);
-        return name;
-      },
-    });
-  return [
-    defineTool({ name: "locate", description: "Asks the client", input }),
-    guarded("some"),
-    guarded("none"),
-    tool("read", () => "read"),
-  ];
-}
-
-const STEP: ScriptedReply = {
-  calls: ["read", "locate", "some", "none"].map((name) => ({ name, input: { name } })),
-};
-const ALL: Partial<AnswerRequest> = {
-  results: [{ ref: "e1.1", output: "here" }],
-  approvals: ["e1.2", "e1.3"].map((ref) => ({ ref, approved: true })),
-};
-
-function makeBench() {
-  const runs: Runs = { some: [], none: [] };
-  const { wrap, ...process } = mortal();
-  const script: Script = ({ messages }) => messages.length > 1 ? { text: "Done." } : STEP;
-  const bench = new Bench({ script, tools: makeTools(runs), wrap });
-  return { bench, runs, ...process };
-}
-
-/** Starts something that never ends, as its process dies on the way, and lets its lease run out. */
-async function doomed(bench: Bench, events: AsyncGenerator<TurnEvent, void>): Promise<void> {
-  void (async () => {
-    for await (const _ of events) { /* Nobody is left to be told. */ }
-  })().catch(() => {});
-  await bench.clock.advance(TTL_MS + 1);
-}
-
-function resume(bench: Bench): Promise<TurnEvent[]> {
-  return Array.fromAsync(resumeTurn({ agent: bench.agent, session: KEY.session, turn: "t0" }, bench));
-}
-
-function answering(bench: Bench, answers: Partial<AnswerRequest>): AsyncGenerator<TurnEvent, void> {
-  return answerTurn({ agent: bench.agent, session: KEY.session, turn: "t0", ...answers }, bench);
-}
-
-async function statuses(bench: Bench): Promise<Record<string, string>> {
-  const { entries } = await bench.state();
-  return Object.fromEntries(
-    entries.flatMap((entry) => entry.kind === "result" ? [[entry.call, entry.status]] : []),
-  );
-}
+import {
+  ALL,
+  answering,
+  doomed,
+  makeBench,
+  makeTools,
+  resume,
+  type Runs,
+  statuses,
+  STEP,
+} from "./_mortal.ts";
 
 for (const commits of [1, 2]) {
   Deno.test(`a turn killed after commit ${commits}, before it could pause, pauses when it is taken over`, async () => {
@@ -296,91 +207,3 @@ for (
     await bench.assertSound();
   });
 }
-
-Deno.test("any order of answers, approvals, refusals, deaths and cancels leaves each call with exactly one result", async () => {
-  const call = fc.constantFrom("read", "locate", "some", "none");
-  const plan = fc.record({
-    calls: fc.array(call, { minLength: 1, maxLength: 6 }),
-    answers: fc.array(
-      fc.record({
-        picks: fc.array(fc.nat(7), { maxLength: 4 }),
-        kind: fc.constantFrom("result", "error", "allow", "deny"),
-        // Whether the user says something behind it.
-        says: fc.boolean(),
-        // The process that takes it dies at this commit; most do not.
-        diesAt: fc.option(fc.nat(2), { freq: 4, nil: null }),
-      }),
-      { maxLength: 8 },
-    ),
-    end: fc.constantFrom("answer", "abort"),
-  });
-  const property = fc.asyncProperty(plan, async ({ calls, answers, end }) => {
-    const runs: Runs = { some: [], none: [] };
-    const { wrap, dieAt, live } = mortal();
-    const reply = { calls: calls.map((name, n) => ({ name, input: { n } })) };
-    const bench = new Bench({ script: replies(reply), tools: makeTools(runs), wrap });
-    await bench.run("Go");
-    const allowed = new Set<string>();
-    const pending = async () => (await bench.state()).head.lease?.pause?.pending ?? [];
-    const said: string[] = [];
-    for (const [n, { picks, kind, says, diesAt }] of answers.entries()) {
-      const refs = picks.map((pick) => `e1.${pick}`);
-      const input = says ? { input: `said ${n}` } : {};
-      const given = kind === "result" || kind === "error"
-        ? {
-          results: refs.map((ref) => kind === "result" ? { ref, output: ref } : { ref, error: ref }),
-          ...input,
-        }
-        : { approvals: refs.map((ref) => ({ ref, approved: kind === "allow" })), ...input };
-      const waiting = await pending();
-      const before = await statuses(bench);
-      if (kind === "allow") { for (const ref of refs) allowed.add(ref); }
-      if (diesAt !== null && waiting.length > 0) {
-        dieAt(diesAt);
-        await doomed(bench, answering(bench, given));
-        live();
-        // All of an answer is stored, or none of it.
-        const { entries, head: { lease } } = await bench.state();
-        const isStored = entries.filter(({ kind }) =>
-              kind === "result"
-            ).length > Object.keys(before).length ||
-          (lease?.pause?.pending.length ?? 0) < waiting.length;
-        if (isStored && says) said.push(`said ${n}`);
-        await bench.clock.advance(TTL_MS + 1);
-        if ((await bench.state()).head.lease !== undefined && (await pending()).length === 0) {
-          await resume(bench);
-        }
-        continue;
-      }
-      const wanted = kind === "result" || kind === "error" ? "tool" : "approval";
-      const fits = refs.length > 0 && new Set(refs).size === refs.length &&
-        refs.every((ref) => waiting.some((call) => call.ref === ref && call.reason === wanted)) &&
-        (!says || refs.length === waiting.length);
-      const took = await bench.answer(given).then(() => true, () => false);
-      assert.equal(took, fits);
-      if (!took) assert.deepEqual(await statuses(bench), before);
-      else if (says) said.push(`said ${n}`);
-    }
-    const left = await pending();
-    if (left.length > 0 && end === "answer") {
-      const of = (reason: string) => left.filter((call) => call.reason === reason).map(({ ref }) => ref);
-      const results = of("tool").map((ref) => ({ ref, output: "at last" }));
-      const approvals = of("approval").map((ref) => ({ ref, approved: true }));
-      for (const { ref } of approvals) allowed.add(ref);
-      assert.equal(endOf(await bench.answer({ results, approvals })), "stop");
-    }
-    assert.equal(endOf(await bench.run("Next", { onPaused: "abort" })), "stop");
-    const { entries } = await bench.assertSound();
-    const heard = entries.flatMap((entry) => entry.kind === "user" ? [entry.message.content] : []);
-    assert.deepEqual(heard, ["Go", ...said, "Next"]);
-    const answered = entries.flatMap((entry) => entry.kind === "result" ? [entry.call] : []);
-    assert.deepEqual(answered.toSorted(), calls.map((_, n) => `e1.${n}`).toSorted());
-    for (const name of ["some", "none"] as const) {
-      // Nothing is run that was not allowed, and what has a side effect never twice.
-      const ran = runs[name].map((input) => (input as { n: number }).n);
-      assert.deepEqual(ran.filter((n) => !allowed.has(`e1.${n}`)), []);
-      if (name === "some") assert.equal(new Set(ran).size, ran.length);
-    }
-  });
-  await fc.assert(property, { numRuns: 100 });
-});
