@@ -1,5 +1,5 @@
 /** The corpus of real transcripts beside the project: read from there, never copied. */
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 
 /** The two formats that every transcript of the corpus comes in. */
 export type CorpusFormat = "openai-chat" | "anthropic";

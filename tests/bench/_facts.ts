@@ -1,5 +1,5 @@
 /** Facts of a transcript, found by rule: what an agent has to know again after its context was compacted. */
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 
 /** What facts there are. */
 export const KINDS = [

@@ -2,7 +2,7 @@
 import { shortenOutput } from "../../src/compaction/shorten.ts";
 import { compactTranscript } from "../../src/compaction/wire.ts";
 import { type Reading, type ReadOptions, readTranscript } from "../../src/formats/read.ts";
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import type { CorpusTranscript } from "./_corpus.ts";
 
 /** Windows, as shares of the tokens of a transcript. */

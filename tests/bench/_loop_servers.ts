@@ -9,6 +9,7 @@ import { openAccess } from "../../src/http/auth.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { serveSide } from "./_sides.ts";
 
 /** Where each server tells of its processor time, in microseconds. */
 export const CPU_PATH = "/cpu";
@@ -144,9 +145,5 @@ if (import.meta.main) {
   };
   // An exit like any other, so that a profile is written.
   Deno.addSignalListener("SIGTERM", () => Deno.exit());
-  Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen: ({ port }) => console.log(`http://127.0.0.1:${port}`),
-  }, serve);
+  serveSide(serve);
 }

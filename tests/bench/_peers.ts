@@ -1,5 +1,6 @@
 /** The functions of others that shorten transcripts, as a process beside the benchmark. */
-import type { Json } from "../support/dialects.ts";
+import { TextLineStream } from "@std/streams";
+import type { Json } from "../support/wire_json.ts";
 
 /** What they are called. */
 export const PEERS = [
@@ -42,26 +43,20 @@ export function startPeers(): Peers {
     stderr: "inherit",
   }).spawn();
   const writer = process.stdin.getWriter();
-  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const lines = process.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
+    .getReader();
   const encoder = new TextEncoder();
-  let rest = "";
   return {
     async ask(way, question) {
       await writer.write(encoder.encode(`${JSON.stringify({ way, ...question })}\n`));
-      while (!rest.includes("\n")) {
-        const { value, done } = await reader.read();
-        if (done) throw new Error("Cannot ask a peer: its process has ended");
-        rest += value;
-      }
-      const end = rest.indexOf("\n");
-      const answer = JSON.parse(rest.slice(0, end));
-      rest = rest.slice(end + 1);
-      return { messages: null, error: null, ...answer };
+      const { value: line, done } = await lines.read();
+      if (done) throw new Error("Cannot ask a peer: its process has ended");
+      return { messages: null, error: null, ...JSON.parse(line) };
     },
     async [Symbol.asyncDispose]() {
       await writer.close();
       await process.status;
-      reader.releaseLock();
+      lines.releaseLock();
     },
   };
 }

@@ -3,7 +3,8 @@ import { compactTranscript, type CompactTranscriptOptions } from "../../src/comp
 import { summaryReserve } from "../../src/core/cut.ts";
 import { type Reading, type ReadOptions, readTranscript } from "../../src/formats/read.ts";
 import { isLedger } from "../../src/transcripts.ts";
-import { faultsInBoth, type Json } from "../support/dialects.ts";
+import { faultsInBoth } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import type { CorpusTranscript } from "./_corpus.ts";
 
 /** Budgets, as shares of the tokens at the trigger point. */

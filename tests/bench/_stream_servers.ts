@@ -3,6 +3,7 @@
  * pass-through, and the service. Run as a program with a role, and the model's URL; prints its own.
  */
 import { ending, frame, own, raw } from "./_loop_servers.ts";
+import { serveSide } from "./_sides.ts";
 
 /** Where the model tells how many streams it sends now. */
 export const OPEN_PATH = "/open";
@@ -43,10 +44,5 @@ function drip(): (request: Request) => Promise<Response> {
 
 if (import.meta.main) {
   const [role, url = ""] = Deno.args;
-  const handle = role === "model" ? drip() : role === "raw" ? raw(url) : own(url);
-  Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen: ({ port }) => console.log(`http://127.0.0.1:${port}`),
-  }, handle);
+  serveSide(role === "model" ? drip() : role === "raw" ? raw(url) : own(url));
 }

@@ -4,7 +4,7 @@ import { compactTranscript } from "../../src/compaction/wire.ts";
 import { summaryReserve } from "../../src/core/cut.ts";
 import { readTranscript } from "../../src/formats/read.ts";
 import { isLedger } from "../../src/transcripts.ts";
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { textsOf } from "./_facts.ts";
 import { PEERS, type Peers } from "./_peers.ts";
 

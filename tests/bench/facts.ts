@@ -3,7 +3,7 @@
  * equal budget. Which part is removed is the same for all: what the last N tokens leave out.
  */
 import { loadCounter } from "../../src/tokens/counter.ts";
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { hasCorpus, readCorpus, remember } from "./_corpus.ts";
 import { type Fact, factsOf, KINDS, reader } from "./_facts.ts";
 import { startPeers } from "./_peers.ts";

@@ -3,6 +3,7 @@
  * server that hands the same requests through. Both run in turn, in one run; what is judged is the ratio.
  */
 import { CPU_PATH, type Plan, planText } from "./_loop_servers.ts";
+import { type Side, startSide, stopSides } from "./_sides.ts";
 
 /** One comparison. */
 interface Race {
@@ -55,34 +56,10 @@ const RACES: readonly Race[] = [
   },
 ];
 
-/** A server as a process of its own. */
-interface Side {
-  readonly url: string;
-  readonly process: Deno.ChildProcess;
-}
-
-async function start(role: string, ...args: readonly string[]): Promise<Side> {
-  const script = new URL("./_loop_servers.ts", import.meta.url).pathname;
-  const process = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--no-lock",
-      "--quiet",
-      "--allow-net=127.0.0.1",
-      // For a profile, say: `loop "200 steps" --cpu-prof --cpu-prof-dir=DIR`.
-      ...(role === "own" ? Deno.args.slice(2) : []),
-      script,
-      role,
-      ...args,
-    ],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
-  reader.releaseLock();
-  return { url: value.trim(), process };
+function start(role: string, ...args: readonly string[]): Promise<Side> {
+  // For a profile, say: `loop "200 steps" --cpu-prof --cpu-prof-dir=DIR`.
+  const flags = role === "own" ? Deno.args.slice(2) : [];
+  return startSide("./_loop_servers.ts", { args: [role, ...args], flags });
 }
 
 /** Processor time that a server has had, in microseconds. */
@@ -180,10 +157,7 @@ export async function run(): Promise<void> {
       };
     }
   } finally {
-    for (const { process } of [sides.own, sides.raw, model]) {
-      process.kill("SIGTERM");
-      await process.status;
-    }
+    await stopSides(sides.own, sides.raw, model);
   }
   console.table(table);
 }

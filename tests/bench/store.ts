@@ -12,8 +12,9 @@ import type { Store } from "../../src/ports.ts";
 import { kvStore } from "../../src/store/kv.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { type Double, startDouble } from "../support/openai_double.ts";
-import type { Json } from "../support/openai_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { parseFrames } from "../support/sse.ts";
+import { serveSide } from "./_sides.ts";
 
 /** Servers that are compared. */
 type Kind = "raw" | "memory" | "kv";
@@ -113,11 +114,7 @@ async function serve(kind: Kind, model: string): Promise<void> {
   const answer = kind === "raw"
     ? passOn(model)
     : serveApp(folder === null ? memoryStore() : await kvStore({ path: `${folder}/kv.sqlite3` }), model);
-  const server = Deno.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    onListen: ({ port }) => console.log(`http://127.0.0.1:${port}`),
-  }, (request, info) => {
+  serveSide((request, info) => {
     if (new URL(request.url).pathname !== "/used") return answer(request, info);
     const { user, system } = process.cpuUsage();
     return Response.json({ cpu: (user + system) / 1_000, writes });
@@ -125,7 +122,6 @@ async function serve(kind: Kind, model: string): Promise<void> {
   // Ends with whoever started it.
   for await (const _ of Deno.stdin.readable) { /* Nothing is said there. */ }
   if (folder !== null) await Deno.remove(folder, { recursive: true });
-  void server;
   Deno.exit(0);
 }
 

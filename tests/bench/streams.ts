@@ -4,25 +4,11 @@
  * takes other numbers.
  */
 import { rssOf } from "../support/memory.ts";
+import { type Side, startSide, stopSides } from "./_sides.ts";
 import { OPEN_PATH } from "./_stream_servers.ts";
 
-interface Side {
-  readonly url: string;
-  readonly process: Deno.ChildProcess;
-}
-
-async function start(role: string, ...args: readonly string[]): Promise<Side> {
-  const script = new URL("./_stream_servers.ts", import.meta.url).pathname;
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-lock", "--quiet", "--allow-net=127.0.0.1", script, role, ...args],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const { value = "" } = await reader.read();
-  reader.releaseLock();
-  return { url: value.trim(), process };
+function start(role: string, ...args: readonly string[]): Promise<Side> {
+  return startSide("./_stream_servers.ts", { args: [role, ...args] });
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -127,9 +113,6 @@ export async function run(): Promise<void> {
       },
     });
   } finally {
-    for (const { process } of [own, raw, model]) {
-      process.kill("SIGTERM");
-      await process.status;
-    }
+    await stopSides(own, raw, model);
   }
 }

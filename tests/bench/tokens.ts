@@ -2,8 +2,8 @@
  * Benchmark of the token counter against its peers, o200k_base, in ratios of CPU time within one process.
  *
  * The peers are imported here and nowhere else, by exact version. Texts are made from a seed; every timed slice is
- * fresh, so that no peer profits from having cached its pieces. One file in spite of its length: half of it is the
- * makers of texts, which nothing else needs.
+ * fresh, so that no peer profits from having cached its pieces. Over 300 lines: half of it is the makers of texts, which
+ * nothing else needs.
  */
 import { measureMeter } from "./_meter.ts";
 import process from "node:process";

@@ -4,7 +4,8 @@
  * come, since that is what is sent.
  */
 import { loadCounter } from "../../src/tokens/counter.ts";
-import { faultsInBoth, type Json } from "../support/dialects.ts";
+import { faultsInBoth } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { messagesOf, scenario } from "../support/scenario.ts";
 import { hasCorpus, readCorpus, remember } from "./_corpus.ts";
 import { reader } from "./_facts.ts";

@@ -116,23 +116,30 @@ function fakeSummary(prompt: string, reserve: number): string {
   return kept.join("\n") || "(nothing)";
 }
 
+/** The middleware as far as it is used: what it asks of a model, and its hook as the agent calls it. */
+const summarization = summarizationMiddleware as unknown as (options: {
+  readonly model: { readonly invoke: (prompt: string) => Promise<AIMessage> };
+  readonly trigger: { readonly tokens: number };
+  readonly keep: { readonly tokens: number };
+  readonly tokenCounter: (messages: BaseMessage[]) => number;
+}) => {
+  readonly beforeModel: (
+    state: { readonly messages: readonly BaseMessage[] },
+    runtime: { readonly context: Readonly<Record<string, never>> },
+  ) => Promise<{ readonly messages: readonly BaseMessage[] } | undefined>;
+};
+
 async function summarise({ messages, budget, reserve }: Question): Promise<readonly ChatMessage[]> {
   // The system message is the agent's, and no part of the state that the middleware sees.
   const system = messages.filter(({ role }) => role === "system");
   const state = { messages: messages.filter(({ role }) => role !== "system").map(toLangChain) };
-  const middleware = summarizationMiddleware({
-    // deno-lint-ignore no-explicit-any -- a model as far as the middleware asks one
-    model: {
-      invoke: (prompt: string) => Promise.resolve(new AIMessage(fakeSummary(prompt, reserve))),
-    } as any,
+  const { beforeModel } = summarization({
+    model: { invoke: (prompt) => Promise.resolve(new AIMessage(fakeSummary(prompt, reserve))) },
     trigger: { tokens: budget },
     keep: { tokens: budget - reserve },
-    // deno-lint-ignore no-explicit-any -- its own message type is not exported
-    tokenCounter: countLangChain as any,
+    tokenCounter: countLangChain,
   });
-  // deno-lint-ignore no-explicit-any -- the hook is called as the agent calls it
-  const hook = middleware.beforeModel as any;
-  const update = await hook(state, { context: {} });
+  const update = await beforeModel(state, { context: {} });
   if (update === undefined) return messages;
   return [...system, ...update.messages.slice(1).map(fromLangChain)];
 }
