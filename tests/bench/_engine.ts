@@ -8,35 +8,20 @@ import { fixedTokens } from "../../src/loop/measures.ts";
 import { runTurn } from "../../src/loop/turn.ts";
 import { anthropic } from "../../src/models/anthropic.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
-import type { ScriptedCall, ScriptedReply } from "../../src/models/scripted.ts";
-import { scripted, scriptedTokens } from "../../src/models/scripted.ts";
+import { scripted, type ScriptedReply } from "../../src/models/scripted.ts";
 import type { Entry, Model } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
 import type { AnyDouble } from "../support/double_server.ts";
 import { startDouble } from "../support/openai_double.ts";
+import { makePlay, type Play, type PlayedStep } from "../support/play.ts";
 import { tool } from "../support/turns.ts";
+import { isObjectText, type Json } from "../support/wire_json.ts";
 import type { CorpusTranscript } from "./_corpus.ts";
 
 /** Who the double stands in for. */
 export const SERVICES = ["openai", "anthropic"] as const;
 export type Service = typeof SERVICES[number];
-
-/** One step as it was: what the model said, and what each of its calls came to. */
-export interface PlayedStep {
-  readonly text?: string;
-  readonly calls: readonly (ScriptedCall & { readonly result: string })[];
-}
-
-/** A session as it was. */
-export interface Play {
-  readonly name: string;
-  readonly system: string;
-  readonly turns: readonly { readonly input: string; readonly steps: readonly PlayedStep[] }[];
-  /** Tokens of all messages, and of the largest one of them, at four bytes each. */
-  readonly tokens: number;
-  readonly largest: number;
-}
 
 /** What came of a play. */
 export interface EngineRun {
@@ -64,40 +49,15 @@ export interface EngineRun {
 const MAX_OUTPUT = 1_000;
 const DONE: PlayedStep = { text: "Done.", calls: [] };
 
-/** Measures a session. */
-export function makePlay({ name, system, turns }: Pick<Play, "name" | "system" | "turns">): Play {
-  const sizes = turns.flatMap(({ input, steps }) => [
-    scriptedTokens(input),
-    ...steps.flatMap(({ text = "", calls }) => [
-      scriptedTokens([text, calls.map(({ name, input }) => ({ name, input }))]),
-      ...calls.map(({ result }) => scriptedTokens(result)),
-    ]),
-  ]);
-  return {
-    name,
-    system,
-    turns,
-    tokens: sizes.reduce((sum, tokens) => sum + tokens, 0),
-    largest: Math.max(...sizes),
-  };
-}
-
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part) => typeof part?.text === "string" ? part.text : "").join("\n");
 }
 
-function argumentsOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return value as Record<string, unknown>;
-    }
-  } catch {
-    // Cut off when it was recorded: the text is what there is.
-  }
-  return { text };
+/** Arguments that were cut off when they were recorded are the text that there is. */
+function argumentsOf(text: string): Json {
+  return isObjectText(text) ? JSON.parse(text) : { text };
 }
 
 interface WireCall {

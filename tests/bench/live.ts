@@ -3,9 +3,10 @@
  * 50 % of its tokens, wherever no message is larger than 20 % of the window (what is larger has to be capped when it
  * comes, which results are, and what users say is not).
  */
+import type { Play } from "../support/play.ts";
 import { scenario } from "../support/scenario.ts";
 import { hasCorpus, readCorpus } from "./_corpus.ts";
-import { type EngineRun, type Play, playOf, runEngine, SERVICES } from "./_engine.ts";
+import { type EngineRun, playOf, runEngine, SERVICES } from "./_engine.ts";
 import { WINDOWS } from "./_live.ts";
 
 const LARGEST = 0.2;

@@ -5,7 +5,7 @@ import { reader } from "../bench/_facts.ts";
 import { ownWay, recallable, tokensOf } from "../bench/_ways.ts";
 import { removedFacts } from "../bench/facts.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { messagesOf, scenario } from "../support/scenario.ts";
 
 /** Compacts to a share of the tokens; gives the facts of what went, and those of them that nothing leads to. */

@@ -7,7 +7,7 @@ import type { Message } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 import type { ScriptedReply } from "../../src/models/scripted.ts";
 import { type Double, type Fault, startDouble } from "../support/openai_double.ts";
-import type { Json } from "../support/openai_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { type Random, WINDOW } from "./_setup.ts";
 
 /** What one turn does. */

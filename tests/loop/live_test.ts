@@ -1,7 +1,7 @@
 /** Long sessions through the whole engine, over HTTP, against doubles that refuse what the real services refuse. */
 import assert from "node:assert/strict";
 import { hasCorpus, readCorpus } from "../bench/_corpus.ts";
-import { type EngineRun, type Play, playOf, runEngine, type Service, SERVICES } from "../bench/_engine.ts";
+import { type EngineRun, playOf, runEngine, type Service, SERVICES } from "../bench/_engine.ts";
 import { scenario } from "../support/scenario.ts";
 import { assertLog } from "../support/turns.ts";
 
@@ -45,7 +45,7 @@ for (const [name, share, service] of RECORDED) {
     async fn() {
       const found = readCorpus([name]).find(({ format, raw }) => format === "openai-chat" && !raw);
       assert.ok(found);
-      const play: Play = playOf(found);
+      const play = playOf(found);
       assertHeld(await runEngine(play, { service, usable: Math.floor(play.tokens * share) }), 5);
     },
   });

@@ -7,7 +7,7 @@ import {
   type MessagesReply,
   startAnthropicDouble,
 } from "../support/anthropic_double.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import type { Json } from "../support/wire_json.ts";
 
 /** Tools of a request. */
 export const tools = [{ name: "get", description: "Gets.", inputSchema: { type: "object", properties: {} } }];

@@ -8,7 +8,7 @@ import {
   type ResponsesReply,
   startResponsesDouble,
 } from "../support/responses_double.ts";
-import type { Json } from "../support/responses_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { collect, finishOf, request } from "./_answers.ts";
 import { resultsOf } from "./_messages.ts";
 

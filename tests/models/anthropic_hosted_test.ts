@@ -1,7 +1,7 @@
 /** Tools that the provider of Messages runs by itself, and answers that it pauses. */
 import assert from "node:assert/strict";
 import { type MessagesReply, promptTokens } from "../support/anthropic_double.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import type { Json } from "../support/wire_json.ts";
 import { blocksOf, double, modelOf, tools } from "./_anthropic_upstream.ts";
 import { collect, finishOf, request, textOf } from "./_answers.ts";
 import { resultsOf } from "./_messages.ts";

@@ -8,7 +8,7 @@ import {
   promptTokens,
   startAnthropicDouble,
 } from "../support/anthropic_double.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import type { Json } from "../support/wire_json.ts";
 import { assertAudited, type Audit, audit, SMALL } from "./_audit.ts";
 
 interface Course {

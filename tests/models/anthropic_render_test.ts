@@ -4,7 +4,7 @@ import type { FilePart, Message, ToolOutput } from "../../src/core/message.ts";
 import { anthropic } from "../../src/models/anthropic.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import type { Json } from "../support/wire_json.ts";
 import { call, type Part, PNG, result, user } from "./_messages.ts";
 
 /** The body that the double got, and what it refused. */

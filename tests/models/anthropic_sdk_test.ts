@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { anthropic } from "../../src/models/anthropic.ts";
 import { type MessagesReply, startAnthropicDouble } from "../support/anthropic_double.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import type { Json } from "../support/wire_json.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { collect, type Finish, finishOf } from "./_answers.ts";
 import { REPLIES } from "./_replies.ts";

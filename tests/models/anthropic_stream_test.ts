@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { anthropic } from "../../src/models/anthropic.ts";
 import type { ModelEvent } from "../../src/ports.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import type { Json } from "../support/wire_json.ts";
 import { event } from "../support/event_frames.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { collect, finishOf } from "./_answers.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { anthropic } from "../../src/models/anthropic.ts";
 import type { ScriptedReply } from "../../src/models/scripted.ts";
 import { promptTokens } from "../support/anthropic_double.ts";
-import type { Json } from "../support/anthropic_wire_request.ts";
+import type { Json } from "../support/wire_json.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { double, modelOf, tools } from "./_anthropic_upstream.ts";
 import { collect, finishOf, inputOf, request, textOf } from "./_answers.ts";

@@ -1,7 +1,7 @@
 /** What the provider of Responses makes beside texts and calls: items of its own tools, refusals, citations. */
 import assert from "node:assert/strict";
 import type { ResponsesReply } from "../support/responses_double.ts";
-import type { Json } from "../support/responses_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { double, itemsOf, modelOf, said, thought, twoSteps } from "./_responses_upstream.ts";
 import type { Part } from "./_messages.ts";
 

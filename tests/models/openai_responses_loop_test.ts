@@ -8,7 +8,7 @@ import {
   type ResponsesReply,
   startResponsesDouble,
 } from "../support/responses_double.ts";
-import type { Json } from "../support/responses_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { endOf } from "../support/turns.ts";
 import { assertAudited, type Audit, audit, SMALL } from "./_audit.ts";
 

@@ -4,7 +4,7 @@ import type { FilePart, Message, ToolOutput } from "../../src/core/message.ts";
 import { openaiResponses } from "../../src/models/openai_responses.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 import { startResponsesDouble } from "../support/responses_double.ts";
-import type { Json } from "../support/responses_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { call, PNG, result, user } from "./_messages.ts";
 
 /** The body that the double got, and what it refused. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { openaiResponses } from "../../src/models/openai_responses.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { type ResponsesReply, startResponsesDouble } from "../support/responses_double.ts";
-import type { Json } from "../support/responses_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { collect, type Finish, finishOf } from "./_answers.ts";
 import { REPLIES } from "./_replies.ts";
 

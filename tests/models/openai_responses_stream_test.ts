@@ -5,7 +5,7 @@ import type { ModelEvent } from "../../src/ports.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { event } from "../support/event_frames.ts";
 import { added, call, closed, ending, input, text } from "../support/responses_frames.ts";
-import type { Json } from "../support/responses_wire_rules.ts";
+import type { Json } from "../support/wire_json.ts";
 import { collect, finishOf, textOf } from "./_answers.ts";
 
 async function streamed(

@@ -1,5 +1,5 @@
 /** Damage to messages, whatever their format. */
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 
 /** Ways to damage a transcript. */
 export const HOWS = [

@@ -21,15 +21,10 @@ import {
   readTranscript,
   repairTranscript,
 } from "../../src/transcripts.ts";
-import {
-  anthropicFaults,
-  type Json,
-  openaiFaults,
-  settleAnthropic,
-  settleChat,
-  settleUi,
-  toChat,
-} from "../support/dialects.ts";
+import { settleAnthropic, settleChat, settleUi } from "../support/dialect_settled.ts";
+import { toChat } from "../support/dialect_shapes.ts";
+import { anthropicFaults, openaiFaults } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { formatOf, type Sample } from "./_shapes.ts";
 
 /** Reads a sample in its own format. */

@@ -1,5 +1,5 @@
 /** Steps of a transcript as messages of each wire format. */
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { PIXEL, renderSpecial, type Special } from "./_special.ts";
 
 /** The five formats; messages of the AI SDK come in two shapes. */

@@ -1,5 +1,5 @@
 /** What only one format knows, in messages of each. */
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import type { Shape } from "./_shapes.ts";
 
 /** What only one format knows: files, approvals, tools that the provider runs, parts that nobody else reads. */

@@ -1,6 +1,6 @@
 /** Random transcripts in each wire format: well-formed ones, and such with damage done to them. */
 import fc from "fast-check";
-import type { Json } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { damage, HOWS } from "./_damage.ts";
 import type { Squeeze } from "./_laws.ts";
 import { type Call, type Ids, render, type Sample, type Shape, type Step } from "./_shapes.ts";

@@ -5,7 +5,7 @@ import {
   type AnthropicDoubleOptions,
   startAnthropicDouble,
 } from "./anthropic_double.ts";
-import type { Json } from "./anthropic_wire_request.ts";
+import type { Json } from "./wire_json.ts";
 
 /** What a user says. */
 export const user = { role: "user", content: "hi" };

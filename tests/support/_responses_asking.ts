@@ -5,7 +5,7 @@ import {
   type ResponsesDoubleOptions,
   startResponsesDouble,
 } from "./responses_double.ts";
-import type { Json } from "./responses_wire_rules.ts";
+import type { Json } from "./wire_json.ts";
 
 /** What a user says. */
 export const user = { role: "user", content: "hi" };

@@ -7,9 +7,10 @@
 import assert from "node:assert/strict";
 import { HttpAgent } from "npm:@ag-ui/client@1.0.0";
 import { EventSchemas } from "npm:@ag-ui/core@1.0.0/schemas";
+import type { AnyJson } from "./any_json.ts";
 
-// deno-lint-ignore no-explicit-any -- events are looked at field by field
-export type AguiEvent = any;
+/** An event, or a message of the history. */
+export type AguiEvent = AnyJson;
 
 /** A thread of a client. */
 export class AguiClient {

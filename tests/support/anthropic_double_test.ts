@@ -1,8 +1,9 @@
 /** What the double for Messages remembers, bills, streams and breaks. Over 300 lines: requests and frames are written out. */
 import assert from "node:assert/strict";
 import type { ModelRequest } from "../../src/ports.ts";
-import type { Fault, MessagesReply } from "./anthropic_double.ts";
-import type { Json } from "./anthropic_wire_request.ts";
+import type { MessagesReply } from "./anthropic_double.ts";
+import type { Fault } from "./anthropic_stream.ts";
+import type { Json } from "./wire_json.ts";
 import {
   answerOf,
   asks,

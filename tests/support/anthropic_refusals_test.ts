@@ -1,6 +1,6 @@
 /** What the double for Messages takes and refuses. */
 import assert from "node:assert/strict";
-import type { Json } from "./anthropic_wire_request.ts";
+import type { Json } from "./wire_json.ts";
 import {
   answerOf,
   asks,

@@ -6,8 +6,6 @@ import type { Message, ToolResultPart } from "../../src/core/message.ts";
 import type { ModelRequest, ToolSchema } from "../../src/ports.ts";
 import { isJson, type Json } from "./wire_json.ts";
 
-export { isJson, type Json };
-
 /** What the service remembers of its own answers. */
 export interface Memory {
   /** Thinking by its signature, or by the data of what it has redacted. */

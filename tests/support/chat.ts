@@ -1,8 +1,8 @@
 /** Transcripts in the format of Chat Completions, for tests of the routes and of the command. */
+import type { AnyJson } from "./any_json.ts";
 
 /** JSON of any shape. */
-// deno-lint-ignore no-explicit-any -- answers are looked at field by field
-export type Json = any;
+export type Json = AnyJson;
 
 /** An assistant message of Chat Completions with one call. */
 export const call = (id: string, args = "{}") => ({

@@ -1,13 +1,9 @@
 /** The judges see every way in which a pair is severed, and let whole transcripts pass. */
 import { deepEqual, ok } from "node:assert/strict";
-import {
-  anthropicFaults,
-  chatToAnthropic,
-  faultsInBoth,
-  type Json,
-  openaiFaults,
-  settleChat,
-} from "./dialects.ts";
+import { settleChat } from "./dialect_settled.ts";
+import { chatToAnthropic } from "./dialect_shapes.ts";
+import { anthropicFaults, faultsInBoth, openaiFaults } from "./dialects.ts";
+import type { Json } from "./wire_json.ts";
 
 const call = (id: string): Json => ({
   id,

@@ -11,7 +11,9 @@ import {
   type StreamFault,
   words,
 } from "./double_server.ts";
-import { decodeRequest, findRefusal, isJson, type Json, kindOf } from "./gemini_wire_rules.ts";
+import { decodeRequest } from "./gemini_wire_request.ts";
+import { findRefusal, kindOf } from "./gemini_wire_rules.ts";
+import { isJson, type Json } from "./wire_json.ts";
 
 /** Settings of {@link startGeminiDouble}. */
 export interface GeminiDoubleOptions {

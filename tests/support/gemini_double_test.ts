@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AnyDouble, StreamFault } from "./double_server.ts";
 import { type GeminiDoubleOptions, startGeminiDouble } from "./gemini_double.ts";
-import type { Json } from "./gemini_wire_rules.ts";
+import type { Json } from "./wire_json.ts";
 
 const user = { role: "user", parts: [{ text: "hi" }] };
 const base = { contents: [user] };

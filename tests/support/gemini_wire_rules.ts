@@ -1,12 +1,8 @@
 /**
  * What the real Gemini service refuses of a `generateContent` request, written from its wire rules and from nothing of
- * ours. Longer than most files: the rules are to be read in one go.
+ * ours.
  */
-import type { Message, ToolResultPart } from "../../src/core/message.ts";
-import type { ModelRequest } from "../../src/ports.ts";
 import { isJson, type Json } from "./wire_json.ts";
-
-export { isJson, type Json };
 
 /** What the service goes by beside the request. */
 export interface Limits {
@@ -21,10 +17,12 @@ export interface Limits {
 const FIELDS = new Set(
   "contents systemInstruction tools toolConfig generationConfig safetySettings cachedContent".split(" "),
 );
+
 const GENERATION = new Set(
   ("maxOutputTokens temperature topP topK stopSequences seed candidateCount responseMimeType responseSchema " +
     "presencePenalty frequencyPenalty thinkingConfig responseModalities").split(" "),
 );
+
 const KINDS = [
   "text",
   "inlineData",
@@ -34,6 +32,7 @@ const KINDS = [
   "executableCode",
   "codeExecutionResult",
 ];
+
 const PART_FIELDS = new Set([...KINDS, "thought", "thoughtSignature", "videoMetadata"]);
 const UNSIGNED = "skip_thought_signature_validator";
 const NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/;
@@ -165,7 +164,8 @@ function isAsked(content: Json): boolean {
   return content.role === "user" && !partsOf(content).some((part) => part.functionResponse !== undefined);
 }
 
-function partsOf({ parts }: Json): readonly Json[] {
+/** The parts of a content. */
+export function partsOf({ parts }: Json): readonly Json[] {
   return Array.isArray(parts) ? parts.filter(isJson) : [];
 }
 
@@ -249,67 +249,4 @@ function checkSignatures(
 /** What of a part has to be the same when its signature comes back. */
 export function kindOf({ functionCall, text }: Json): string {
   return isJson(functionCall) ? `${functionCall.name} ${JSON.stringify(functionCall.args)}` : `text ${text}`;
-}
-
-/** Reads a body that was not refused the other way round: as the request that a script gets. */
-export function decodeRequest(body: Json): ModelRequest {
-  const messages: Message[] = [];
-  for (const content of body.contents as readonly Json[]) {
-    const parts = partsOf(content);
-    if (content.role === "model") {
-      messages.push({ role: "assistant", content: parts.flatMap(decodeSaid) });
-      continue;
-    }
-    const results = parts.flatMap(decodeResult);
-    if (results.length > 0) messages.push({ role: "tool", content: results });
-    const given = parts.flatMap(decodeGiven);
-    if (given.length > 0) messages.push({ role: "user", content: given });
-  }
-  const { generationConfig, systemInstruction, tools } = body;
-  const declared = Array.isArray(tools) ? tools.flatMap((tool) => tool.functionDeclarations) : [];
-  return {
-    system: isJson(systemInstruction) ? partsOf(systemInstruction).map(({ text }) => text).join("\n\n") : "",
-    messages,
-    tools: declared.map(({ description = "", name, parameters, parametersJsonSchema }) => ({
-      name,
-      description,
-      inputSchema: parametersJsonSchema ?? parameters ?? {},
-    })),
-    maxOutput: Number(isJson(generationConfig) ? generationConfig.maxOutputTokens ?? 8_192 : 8_192),
-  };
-}
-
-type Said = Exclude<Extract<Message, { role: "assistant" }>["content"], string>[number];
-type Given = Exclude<Extract<Message, { role: "user" }>["content"], string>[number];
-
-function decodeSaid({ functionCall, text, thought }: Json): Said[] {
-  if (isJson(functionCall)) {
-    const { args, id = "", name } = functionCall;
-    return [{ type: "tool-call", toolCallId: String(id), toolName: String(name), input: args }];
-  }
-  if (typeof text !== "string" || text === "") return [];
-  return [thought === true ? { type: "reasoning", text } : { type: "text", text }];
-}
-
-function decodeResult({ functionResponse }: Json): ToolResultPart[] {
-  if (!isJson(functionResponse)) return [];
-  const { id = "", name, response } = functionResponse;
-  const { content, error } = response as Json;
-  const value = error ?? content ?? response;
-  return [{
-    type: "tool-result",
-    toolCallId: String(id),
-    toolName: String(name),
-    output: {
-      type: error === undefined ? "text" : "error-text",
-      value: typeof value === "string" ? value : JSON.stringify(value),
-    },
-  }];
-}
-
-function decodeGiven({ fileData, inlineData, text }: Json): Given[] {
-  if (typeof text === "string") return [{ type: "text", text }];
-  const file = isJson(inlineData) ? inlineData : fileData;
-  if (!isJson(file)) return [];
-  return [{ type: "file", mediaType: String(file.mimeType), data: String(file.data ?? file.fileUri) }];
 }

@@ -12,7 +12,9 @@ import {
   type StreamFault,
   words,
 } from "./double_server.ts";
-import { decodeRequest, findRefusal, isJson, type Json, type Refusal } from "./openai_wire_rules.ts";
+import { decodeRequest } from "./openai_wire_request.ts";
+import { findRefusal, type Refusal } from "./openai_wire_rules.ts";
+import { isJson, type Json } from "./wire_json.ts";
 
 /** What goes wrong with one request; the error in the stream is a frame `{"error":{…}}`. */
 export type Fault = StreamFault;

@@ -1,4 +1,4 @@
-/** What the double for Chat Completions refuses, streams and breaks. Over 300 lines, a third of them one table. */
+/** What the double for Chat Completions refuses, streams and breaks. Over 300 lines: a third of them is one table. */
 import assert from "node:assert/strict";
 import type { ModelRequest } from "../../src/ports.ts";
 import { type Double, type DoubleOptions, type Fault, startDouble } from "./openai_double.ts";

@@ -1,12 +1,8 @@
 /**
  * What the real Chat Completions service refuses, written from its wire rules and from nothing of ours, so that it
- * can convict our own adapter and compaction. Longer than most files: the rules are to be read in one go.
+ * can convict our own adapter and compaction.
  */
-import type { Message, ToolResultPart } from "../../src/core/message.ts";
-import type { ModelRequest, ToolSchema } from "../../src/ports.ts";
-import { isJson, type Json } from "./wire_json.ts";
-
-export { isJson, type Json };
+import { isJson, isJsonText, type Json } from "./wire_json.ts";
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -245,86 +241,4 @@ function isPartWhole(part: Json): boolean {
     default:
       return isJson(part[String(part.type)]);
   }
-}
-
-function isJsonText(value: unknown): value is string {
-  if (typeof value !== "string") return false;
-  try {
-    JSON.parse(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Reads a body that passed {@link findRefusal} the other way round: as the request that a script gets. */
-export function decodeRequest(body: Json, maxOutput: number): ModelRequest {
-  const system: string[] = [];
-  const messages: Message[] = [];
-  const names = new Map<string, string>();
-  for (const wire of body.messages as readonly Json[]) {
-    switch (wire.role) {
-      case "user":
-        messages.push({ role: "user", content: decodeUser(wire.content) });
-        break;
-      case "assistant":
-        messages.push(decodeAssistant(wire, names));
-        break;
-      case "tool":
-        pushResult(messages, wire, names);
-        break;
-      default:
-        system.push(joinText(wire.content));
-    }
-  }
-  return { system: system.join("\n\n"), messages, tools: decodeTools(body.tools), maxOutput };
-}
-
-function joinText(content: unknown): string {
-  if (typeof content === "string") return content;
-  return Array.isArray(content) ? content.map((part) => String(part.text ?? "")).join("") : "";
-}
-
-function decodeUser(content: unknown): Extract<Message, { role: "user" }>["content"] {
-  if (!Array.isArray(content)) return String(content);
-  return content.map((part) => {
-    if (part.type === "text") return { type: "text", text: part.text };
-    if (part.type === "image_url") return { type: "file", mediaType: "image/*", data: part.image_url.url };
-    return { type: "file", mediaType: "application/octet-stream", data: String(part.file?.file_data ?? "") };
-  });
-}
-
-function decodeAssistant(wire: Json, names: Map<string, string>): Message {
-  const text = joinText(wire.content);
-  if (!Array.isArray(wire.tool_calls)) return { role: "assistant", content: text };
-  const calls = wire.tool_calls.map((call) => {
-    names.set(call.id, call.function.name);
-    const input: unknown = JSON.parse(call.function.arguments);
-    return { type: "tool-call" as const, toolCallId: call.id, toolName: call.function.name, input };
-  });
-  return { role: "assistant", content: text === "" ? calls : [{ type: "text", text }, ...calls] };
-}
-
-function pushResult(messages: Message[], wire: Json, names: ReadonlyMap<string, string>): void {
-  const toolCallId = String(wire.tool_call_id);
-  const result: ToolResultPart = {
-    type: "tool-result",
-    toolCallId,
-    toolName: names.get(toolCallId) ?? "",
-    output: { type: "text", value: joinText(wire.content) },
-  };
-  // One tool message a round, as the canonical form has it.
-  const last = messages.at(-1);
-  if (last?.role === "tool") {
-    messages[messages.length - 1] = { role: "tool", content: [...last.content, result] };
-  } else messages.push({ role: "tool", content: [result] });
-}
-
-function decodeTools(tools: unknown): readonly ToolSchema[] {
-  if (!Array.isArray(tools)) return [];
-  return tools.map(({ function: { name, description, parameters } }) => ({
-    name,
-    description: description ?? "",
-    inputSchema: parameters ?? {},
-  }));
 }

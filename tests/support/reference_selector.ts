@@ -1,7 +1,7 @@
 /**
  * The oracle of the core's tests: pairing, legal cuts, violations and the selector, each written from its
- * definition as a naive search over all positions, and in nothing after the core's own code. It is one file past
- * 300 lines because each part is judged by the one before it.
+ * definition as a naive search over all positions, and in nothing after the core's own code. Over 300 lines: each
+ * part is judged by the one before it.
  *
  * @module
  */

@@ -7,7 +7,8 @@
 import assert from "node:assert/strict";
 import { scriptedTokens } from "../../src/models/scripted.ts";
 import type { Entry, ModelRequest } from "../../src/ports.ts";
-import { findRefusal, type Json } from "./openai_wire_rules.ts";
+import { findRefusal } from "./openai_wire_rules.ts";
+import type { Json } from "./wire_json.ts";
 
 /** References of the calls of an entry. */
 export function callRefs(entry: Entry): string[] {

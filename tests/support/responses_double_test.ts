@@ -1,8 +1,9 @@
 /** What the double for Responses remembers, streams and breaks. */
 import assert from "node:assert/strict";
 import type { ModelRequest } from "../../src/ports.ts";
-import type { Fault, ResponsesReply } from "./responses_double.ts";
-import type { Json } from "./responses_wire_rules.ts";
+import type { ResponsesReply } from "./responses_double.ts";
+import type { Fault } from "./responses_stream.ts";
+import type { Json } from "./wire_json.ts";
 import { answerOf, base, call, framesOf, post, result, start, tool, user } from "./_responses_asking.ts";
 
 const SEALED = { include: ["reasoning.encrypted_content"] };

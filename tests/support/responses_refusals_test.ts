@@ -1,6 +1,6 @@
 /** What the double for Responses takes and refuses. */
 import assert from "node:assert/strict";
-import type { Json } from "./responses_wire_rules.ts";
+import type { Json } from "./wire_json.ts";
 import { answerOf, base, call, gives, post, result, start, tool, user } from "./_responses_asking.ts";
 
 const VIOLATIONS: readonly (readonly [string, Json, string | null, RegExp])[] = [

@@ -1,7 +1,7 @@
 /** A Responses request the other way round: as the request that a script gets. */
 import type { Message, ToolResultPart } from "../../src/core/message.ts";
 import type { ModelRequest, ToolSchema } from "../../src/ports.ts";
-import { isJson, type Json } from "./responses_wire_rules.ts";
+import { isJson, type Json } from "./wire_json.ts";
 
 type Part = Exclude<Extract<Message, { role: "assistant" }>["content"], string>[number];
 type UserPart = Exclude<Extract<Message, { role: "user" }>["content"], string>[number];

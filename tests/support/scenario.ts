@@ -2,8 +2,8 @@
  * The long session that severed pairs in other runtimes: about 180 calls in one turn, file edits, shell commands and
  * fetched pages, now one at a time, now side by side.
  */
-import { makePlay, type Play, type PlayedStep } from "../bench/_engine.ts";
-import type { Json } from "./dialects.ts";
+import { makePlay, type Play, type PlayedStep } from "./play.ts";
+import type { Json } from "./wire_json.ts";
 import { prose } from "./turns.ts";
 
 type PlayedCall = PlayedStep["calls"][number];

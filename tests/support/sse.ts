@@ -1,11 +1,11 @@
 /** Reading SSE in tests: every frame, in order, with comments left out. */
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import type { AnyJson } from "./any_json.ts";
 
 export interface Frame {
   readonly id: string | undefined;
   readonly event: string | undefined;
-  // deno-lint-ignore no-explicit-any -- the shape of the data is what the tests assert
-  readonly data: any;
+  readonly data: AnyJson;
 }
 
 /** Parses the frames of a finished stream. */

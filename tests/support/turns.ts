@@ -24,7 +24,7 @@ import type {
 } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "./clock.ts";
-import type { Json } from "./openai_wire_rules.ts";
+import type { Json } from "./wire_json.ts";
 import { callRefs, requestProblems } from "./requests.ts";
 
 /** The session of a bench. */

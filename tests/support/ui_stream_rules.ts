@@ -1,9 +1,6 @@
 /** The order of chunks in a UI message stream of the AI SDK, and what each of them must have. */
 import assert from "node:assert/strict";
-
-/** JSON of any shape. */
-// deno-lint-ignore no-explicit-any -- chunks are looked at field by field
-type Json = any;
+import type { AnyJson as Json } from "./any_json.ts";
 
 /** Fields that a chunk must have, by its type; a chunk of another type ends a client's run. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
