@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
-import { anthropic, type AnthropicOptions } from "../../src/models/anthropic.ts";
+import { anthropic } from "../../src/models/anthropic.ts";
 import { ManualClock } from "../support/clock.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
 import { event } from "../support/event_frames.ts";
-import { type FakeAnswer, fakeFetch } from "../support/fake_fetch.ts";
-import { codeOf, failureOf, type Outcome, outcomeOf, textOf } from "./_answers.ts";
+import { fakeFetch } from "../support/fake_fetch.ts";
+import { textOf } from "./_answers.ts";
+import { asking, testErrors } from "./_errors.ts";
 
-const KEY = "sk-ant-very-secret";
 const STALL_MS = 60_000;
 
-function run(
-  options: Partial<AnthropicOptions>,
-  controller = new AbortController(),
-): Promise<Outcome> {
-  return outcomeOf(anthropic({ model: "m", apiKey: KEY, maxRetries: 0, ...options }), { controller });
-}
-
-async function failure(answer: FakeAnswer): Promise<SelvageError> {
-  return failureOf(await run({ fetch: fakeFetch(answer).fetch }));
-}
+const { failure, run } = asking(anthropic);
 
 function body(message: string, type = "invalid_request_error"): string {
   return JSON.stringify({ type: "error", error: { type, message }, request_id: "req_1" });
@@ -47,113 +38,6 @@ function ending(): string {
 function errorEvent(type: string, message = "Overloaded"): string {
   return event({ type: "error", error: { type, message } });
 }
-
-Deno.test.each([
-  [400, body("prompt is too long: 210000 tokens > 200000 maximum"), 200_000],
-  [
-    400,
-    body(
-      "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or " +
-        "`max_tokens` and try again",
-    ),
-    200_000,
-  ],
-  [413, body("Request exceeds the maximum size", "request_too_large"), undefined],
-  [413, body("Prompt is too long"), undefined],
-  [400, body("This model's maximum context length is 8192 tokens."), 8_192],
-  [422, JSON.stringify({ detail: "maximum context length is 10 tokens" }), 10],
-])("anthropic() throws context_length_exceeded for %i %s", async (status, text, window) => {
-  const error = await failure({ status, reads: [text] });
-  assert.equal(error.code, "context_length_exceeded");
-  assert.equal(error.fields.window, window);
-  assert.equal("window" in error.fields, window !== undefined);
-  assert.equal(error.fields.retryable, false);
-});
-
-Deno.test.each([
-  [400, body("max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens for m")],
-  [413, "<h1>Payload too large</h1>"],
-  [500, body("prompt is too long: 9 tokens > 8 maximum", "api_error")],
-])("anthropic() throws no context_length_exceeded for %i %s", async (status, text) => {
-  assert.notEqual((await failure({ status, reads: [text] })).code, "context_length_exceeded");
-});
-
-Deno.test("anthropic() keeps the key out of every error", async () => {
-  const echo = `Incorrect key ${KEY}`;
-  const answers: FakeAnswer[] = [
-    { status: 401, reads: [body(echo)] },
-    { reads: [echo], headers: { "content-type": "text/html" } },
-    { reads: [errorEvent("api_error", echo)] },
-    { reads: [`data: {${echo}\n\n`] },
-    { status: 400, reads: [body(`prompt is too long, ${echo}`)] },
-    { status: 400, reads: [body(`maximum context length, ${echo}`)] },
-  ];
-  for (const answer of answers) {
-    const error = await failure(answer);
-    assert.ok(!Deno.inspect(error).includes(KEY), error.code);
-    assert.ok(String(error.fields.upstream).includes("Incorrect key [key]"), error.code);
-  }
-});
-
-Deno.test.each([
-  ["a whole message", {
-    reads: [JSON.stringify({ type: "message", content: [] })],
-    headers: { "content-type": "application/json" },
-  }],
-  ["a page", { reads: ["<html>"], headers: { "content-type": "text/html; charset=utf-8" } }],
-  ["plain text", { reads: ["hello"], headers: { "content-type": "text/plain" } }],
-  ["a frame that is no JSON", { reads: ["data: {oops\n\n"] }],
-  ["a frame that is no object", { reads: ["data: 1\n\n"] }],
-  ["a call without a name", {
-    reads: [
-      BEGIN + event({ type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "a" } }) +
-      ending(),
-    ],
-  }],
-  ["arguments without their call", {
-    reads: [
-      BEGIN +
-      event({
-        type: "content_block_delta",
-        index: 0,
-        delta: { type: "input_json_delta", partial_json: "{}" },
-      }),
-    ],
-  }],
-  ["a frame without end", { reads: ["data: ", ...Array(17).fill("x".repeat(1_048_576))] }],
-])("anthropic() throws model_bad_response for %s", async (_, answer) => {
-  const error = await failure(answer);
-  assert.equal(error.code, "model_bad_response");
-  assert.equal(error.fields.retryable, false);
-});
-
-Deno.test.each([
-  ["nothing", []],
-  ["comments alone", [": ping\n\n"]],
-  ["no end", [BEGIN + frame("x")]],
-  ["no message_stop", [BEGIN + frame("x") + DELTA]],
-  ["a message_stop without a stop_reason", [BEGIN + frame("x") + STOP]],
-  ["half a last frame", [BEGIN + frame("x") + DELTA + STOP.slice(0, 40)]],
-  ["a call that looks whole", [
-    BEGIN +
-    event({
-      type: "content_block_start",
-      index: 0,
-      content_block: { type: "tool_use", id: "a", name: "get" },
-    }) +
-    event({
-      type: "content_block_delta",
-      index: 0,
-      delta: { type: "input_json_delta", partial_json: "{}" },
-    }) +
-    event({ type: "content_block_stop", index: 0 }),
-  ]],
-])("anthropic() throws model_stream_cut for %s", async (_, reads) => {
-  const { error, events } = await run({ fetch: fakeFetch({ reads }).fetch });
-  assert.equal(codeOf(error), "model_stream_cut");
-  assert.ok(error instanceof SelvageError && error.fields.retryable === true);
-  assert.ok(events.every((event) => event.type !== "finish"));
-});
 
 Deno.test.each([
   ["an overload", errorEvent("overloaded_error"), "model_unavailable", true],
@@ -216,18 +100,6 @@ Deno.test.each([["overloaded_error"], ["rate_limit_error"], ["api_error"]])(
   },
 );
 
-Deno.test.each([
-  ["a refusal", { status: 400, reads: ["no"] }],
-  ["a refusal in the stream", { reads: [errorEvent("invalid_request_error")] }],
-  ["a cut stream", { reads: [": ping\n\n"] }],
-  ["a redirect", { status: 307, reads: [], headers: { location: "https://elsewhere.example/" } }],
-])("anthropic() does not try again after %s", async (_, answer) => {
-  const fake = fakeFetch(answer);
-  const { error } = await run({ fetch: fake.fetch, maxRetries: 2 });
-  assert.ok(error instanceof SelvageError);
-  assert.equal(fake.requests.length, 1);
-});
-
 Deno.test("anthropic() tries again inside an answer that was paused, and repeats nothing of it", async () => {
   const clock = new ManualClock();
   let n = 0;
@@ -261,4 +133,82 @@ Deno.test("anthropic() ends inside an answer that was paused when the signal abo
   assert.equal(error, "enough");
   assert.ok(events.every((event) => event.type !== "finish"));
   assert.deepEqual(clock.sleeping, []);
+});
+
+testErrors("anthropic()", { failure, run }, {
+  tooLong: [
+    [400, body("prompt is too long: 210000 tokens > 200000 maximum"), 200_000],
+    [
+      400,
+      body(
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or " +
+          "`max_tokens` and try again",
+      ),
+      200_000,
+    ],
+    [413, body("Request exceeds the maximum size", "request_too_large"), undefined],
+    [413, body("Prompt is too long"), undefined],
+    [400, body("This model's maximum context length is 8192 tokens."), 8_192],
+    [422, JSON.stringify({ detail: "maximum context length is 10 tokens" }), 10],
+  ],
+  notTooLong: [
+    [400, body("max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens for m")],
+    [413, "<h1>Payload too large</h1>"],
+    [500, body("prompt is too long: 9 tokens > 8 maximum", "api_error")],
+  ],
+  echoes: (echo) => [
+    { status: 401, reads: [body(echo)] },
+    { reads: [echo], headers: { "content-type": "text/html" } },
+    { reads: [errorEvent("api_error", echo)] },
+    { reads: [`data: {${echo}\n\n`] },
+    { status: 400, reads: [body(`prompt is too long, ${echo}`)] },
+    { status: 400, reads: [body(`maximum context length, ${echo}`)] },
+  ],
+  badResponse: [
+    ["a whole message", {
+      reads: [JSON.stringify({ type: "message", content: [] })],
+      headers: { "content-type": "application/json" },
+    }],
+    ["a call without a name", {
+      reads: [
+        BEGIN +
+        event({ type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "a" } }) +
+        ending(),
+      ],
+    }],
+    ["arguments without their call", {
+      reads: [
+        BEGIN +
+        event({
+          type: "content_block_delta",
+          index: 0,
+          delta: { type: "input_json_delta", partial_json: "{}" },
+        }),
+      ],
+    }],
+  ],
+  cut: [
+    ["no end", [BEGIN + frame("x")]],
+    ["no message_stop", [BEGIN + frame("x") + DELTA]],
+    ["a message_stop without a stop_reason", [BEGIN + frame("x") + STOP]],
+    ["half a last frame", [BEGIN + frame("x") + DELTA + STOP.slice(0, 40)]],
+    ["a call that looks whole", [
+      BEGIN +
+      event({
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "tool_use", id: "a", name: "get" },
+      }) +
+      event({
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "input_json_delta", partial_json: "{}" },
+      }) +
+      event({ type: "content_block_stop", index: 0 }),
+    ]],
+  ],
+  final: [
+    ["a refusal in the stream", { reads: [errorEvent("invalid_request_error")] }],
+    ["a redirect", { status: 307, reads: [], headers: { location: "https://elsewhere.example/" } }],
+  ],
 });

@@ -1,49 +1,26 @@
-import { equal, match, rejects } from "node:assert/strict";
+/** How long adapters wait for a provider that only keeps the connection alive. */
+import { equal, match, ok, rejects } from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
 import { aiSdk } from "../../src/models/ai_sdk.ts";
 import type { AiSdkStreamPart } from "../../src/models/ai_sdk_types.ts";
-import { anthropic } from "../../src/models/anthropic.ts";
-import type { HostedModelOptions } from "../../src/models/hosted.ts";
-import { openaiChat } from "../../src/models/openai_chat.ts";
-import { openaiResponses } from "../../src/models/openai_responses.ts";
-import type { Model, ModelRequest } from "../../src/ports.ts";
 import { ManualClock } from "../support/clock.ts";
+import { isEnd, request } from "./_answers.ts";
+import { DIALECTS } from "./_dialects.ts";
 
-const REQUEST: ModelRequest = {
-  system: "",
-  messages: [{ role: "user", content: "Hi" }],
-  tools: [],
-  maxOutput: 100,
+/** What each protocol has to keep a connection alive. */
+const FILLERS: Readonly<Record<string, string>> = {
+  "openaiChat()": 'data: {"choices":[{"index":0,"delta":{}}]}\n\n',
+  "anthropic()": 'event: ping\ndata: {"type":"ping"}\n\n',
+  "openaiResponses()": 'data: {"type":"keepalive","sequence_number":1}\n\n',
 };
 
-/** What each protocol has to keep a connection alive, and a first piece of an answer. */
-const DIALECTS: readonly (readonly [(options: HostedModelOptions) => Model, string, string])[] = [
-  [
-    openaiChat,
-    'data: {"choices":[{"index":0,"delta":{}}]}\n\n',
-    'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n',
-  ],
-  [
-    anthropic,
-    'event: ping\ndata: {"type":"ping"}\n\n',
-    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant",' +
-    '"content":[],"model":"m","stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}\n\n' +
-    'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text",' +
-    '"text":""}}\n\nevent: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{' +
-    '"type":"text_delta","text":"x"}}\n\n',
-  ],
-  [
-    openaiResponses,
-    'data: {"type":"keepalive","sequence_number":1}\n\n',
-    'data: {"type":"response.output_item.added","output_index":0,"item":{"id":"i","type":"message",' +
-    '"role":"assistant","content":[]}}\n\ndata: {"type":"response.output_text.delta","output_index":0,' +
-    '"content_index":0,"item_id":"i","delta":"x"}\n\n',
-  ],
-];
-
-for (const [make, filler, piece] of DIALECTS) {
+for (const { isSdk, model: make, name, wire } of DIALECTS) {
+  if (isSdk) continue;
+  const piece = wire.text("x");
+  const filler = FILLERS[name];
+  ok(filler !== undefined, `What keeps a connection of ${name} alive is missing here`);
   for (const sent of [": ping\n\n", filler]) {
-    Deno.test(`${make.name}() gives up on a provider that sends nothing but ${JSON.stringify(sent)}`, async () => {
+    Deno.test(`${name} gives up on a provider that sends nothing but ${JSON.stringify(sent)}`, async () => {
       const clock = new ManualClock();
       const begun = clock.now();
       let isOpen = true;
@@ -58,11 +35,13 @@ for (const [make, filler, piece] of DIALECTS) {
       }, { highWaterMark: 0 });
       const fetch = () =>
         Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
-      const model = make({ model: "m", apiKey: "k", fetch, clock, stallMs: 1_000, maxRetries: 0 });
+      const model = await make({ fetch, clock, stallMs: 1_000 });
       const seen: unknown[] = [];
       const failed = rejects(
         async () => {
-          for await (const event of model.stream(REQUEST, new AbortController().signal)) seen.push(event);
+          for await (const event of model.stream(request, new AbortController().signal)) {
+            if (!isEnd(event)) seen.push(event);
+          }
         },
         (error) => {
           match(String(error), /without a part of the answer, wanted one/);
@@ -102,7 +81,7 @@ for (const [says, part, isOver] of PARTS) {
     const model = aiSdk(language, { clock, stallMs: 1_000, maxRetries: 0 });
     const stop = new AbortController();
     const failed = rejects(
-      () => Array.fromAsync(model.stream(REQUEST, stop.signal)),
+      () => Array.fromAsync(model.stream(request, stop.signal)),
       isOver ? { code: "model_stalled" } : { name: "AbortError" },
     );
     await clock.advance(30_000);

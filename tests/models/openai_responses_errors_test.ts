@@ -1,103 +1,17 @@
 import assert from "node:assert/strict";
-import { SelvageError } from "../../src/core/errors.ts";
-import { openaiResponses, type OpenAIResponsesOptions } from "../../src/models/openai_responses.ts";
+import { openaiResponses } from "../../src/models/openai_responses.ts";
 import { ManualClock } from "../support/clock.ts";
-import { type FakeAnswer, fakeFetch } from "../support/fake_fetch.ts";
+import { fakeFetch } from "../support/fake_fetch.ts";
 import { startResponsesDouble } from "../support/responses_double.ts";
 import { event } from "../support/event_frames.ts";
 import { added, call, closed, ending, input, text } from "../support/responses_frames.ts";
-import { codeOf, failureOf, type Outcome, outcomeOf, textOf } from "./_answers.ts";
+import { codeOf, textOf } from "./_answers.ts";
+import { asking, testErrors } from "./_errors.ts";
 import { NOT_TOO_LONG, refusalBody as body, TOO_LONG } from "./_openai_refusals.ts";
 
-const KEY = "sk-very-secret";
 const STALL_MS = 60_000;
 
-function run(
-  options: Partial<OpenAIResponsesOptions>,
-  controller = new AbortController(),
-): Promise<Outcome> {
-  return outcomeOf(openaiResponses({ model: "m", apiKey: KEY, maxRetries: 0, ...options }), { controller });
-}
-
-async function failure(answer: FakeAnswer): Promise<SelvageError> {
-  return failureOf(await run({ fetch: fakeFetch(answer).fetch }));
-}
-
-Deno.test.each(TOO_LONG)(
-  "openaiResponses() throws context_length_exceeded for %i %s",
-  async (status, wire, window) => {
-    const error = await failure({ status, reads: [wire] });
-    assert.equal(error.code, "context_length_exceeded");
-    assert.equal(error.fields.window, window);
-    assert.equal("window" in error.fields, window !== undefined);
-    assert.equal(error.fields.retryable, false);
-  },
-);
-
-Deno.test.each(NOT_TOO_LONG)(
-  "openaiResponses() throws no context_length_exceeded for %i %s",
-  async (status, wire) => {
-    assert.notEqual((await failure({ status, reads: [wire] })).code, "context_length_exceeded");
-  },
-);
-
-Deno.test("openaiResponses() keeps the key out of every error", async () => {
-  const echo = `Incorrect key ${KEY}`;
-  const answers: FakeAnswer[] = [
-    { status: 401, reads: [body(echo)] },
-    { reads: [echo], headers: { "content-type": "text/html" } },
-    { reads: [`data: {"error":${JSON.stringify({ message: echo })}}\n\n`] },
-    { reads: [failed({ code: "server_error", message: echo })] },
-    { reads: [`data: {${echo}\n\n`] },
-    { status: 400, reads: [body(`maximum context length, ${echo}`)] },
-  ];
-  for (const answer of answers) {
-    const error = await failure(answer);
-    assert.ok(!Deno.inspect(error).includes(KEY), error.code);
-    assert.ok(String(error.fields.upstream).includes("Incorrect key [key]"), error.code);
-  }
-});
-
-Deno.test.each([
-  ["a whole completion", {
-    reads: [JSON.stringify({ choices: [] })],
-    headers: { "content-type": "application/json" },
-  }],
-  ["a page", { reads: ["<html>"], headers: { "content-type": "text/html; charset=utf-8" } }],
-  ["plain text", { reads: ["hello"], headers: { "content-type": "text/plain" } }],
-  ["a frame that is no JSON", { reads: ["data: {oops\n\n"] }],
-  ["a frame that is no object", { reads: ["data: 1\n\n"] }],
-  ["a call without a name", { reads: [added(0, call("a", { name: "" })), ending()] }],
-  ["arguments without their call", { reads: [input({ item_id: "fc_a", output_index: 0 }, "{}")] }],
-  ["a call that only the client could answer", {
-    reads: [
-      closed(0, { id: "ctc_1", type: "custom_tool_call", call_id: "a", name: "patch", input: "x" }),
-      ending(),
-    ],
-  }],
-  ["a frame without end", { reads: ["data: ", ...Array(17).fill("x".repeat(1_048_576))] }],
-])("openaiResponses() throws model_bad_response for %s", async (_, answer) => {
-  const error = await failure(answer);
-  assert.equal(error.code, "model_bad_response");
-  assert.equal(error.fields.retryable, false);
-});
-
-Deno.test.each([
-  ["nothing", []],
-  ["comments alone", [": ping\n\n"]],
-  ["no response.completed", [text("x")]],
-  ["an end mark without a response.completed", [text("x"), "data: [DONE]\n\n"]],
-  ["half a last frame", [text("x"), ending().slice(0, 60)]],
-  ["a call that looks whole", [
-    added(0, call("a")) + input({ item_id: "fc_a" }, "{}") +
-    closed(0, call("a", { arguments: "{}", status: "completed" })),
-  ]],
-])("openaiResponses() throws model_stream_cut for %s", async (_, reads) => {
-  const { error, events } = await run({ fetch: fakeFetch({ reads }).fetch });
-  assert.equal(codeOf(error), "model_stream_cut");
-  assert.ok(error instanceof SelvageError && error.fields.retryable === true);
-  assert.ok(events.every((event) => event.type !== "finish"));
-});
+const { failure, run } = asking(openaiResponses);
 
 const failed = (error: unknown): string =>
   event({ type: "response.failed", response: { status: "failed", error, output: [] } });
@@ -222,14 +136,42 @@ Deno.test("openaiResponses() throws context_length_exceeded where the double say
   assert.equal(codeOf(error), "context_length_exceeded");
 });
 
-Deno.test.each([
-  ["a refusal", { status: 400, reads: ["no"] }],
-  ["a used-up quota", { status: 429, reads: [body("no credit", "insufficient_quota")] }],
-  ["a refusal in the stream", { reads: [error({ code: "invalid_prompt", message: "no" })] }],
-  ["a cut stream", { reads: [": ping\n\n"] }],
-])("openaiResponses() does not try again after %s", async (_, answer) => {
-  const fake = fakeFetch(answer);
-  const { error } = await run({ fetch: fake.fetch, maxRetries: 2 });
-  assert.ok(error instanceof SelvageError);
-  assert.equal(fake.requests.length, 1);
+testErrors("openaiResponses()", { failure, run }, {
+  tooLong: TOO_LONG,
+  notTooLong: NOT_TOO_LONG,
+  echoes: (echo) => [
+    { status: 401, reads: [body(echo)] },
+    { reads: [echo], headers: { "content-type": "text/html" } },
+    { reads: [`data: {"error":${JSON.stringify({ message: echo })}}\n\n`] },
+    { reads: [failed({ code: "server_error", message: echo })] },
+    { reads: [`data: {${echo}\n\n`] },
+    { status: 400, reads: [body(`maximum context length, ${echo}`)] },
+  ],
+  badResponse: [
+    ["a whole completion", {
+      reads: [JSON.stringify({ choices: [] })],
+      headers: { "content-type": "application/json" },
+    }],
+    ["a call without a name", { reads: [added(0, call("a", { name: "" })), ending()] }],
+    ["arguments without their call", { reads: [input({ item_id: "fc_a", output_index: 0 }, "{}")] }],
+    ["a call that only the client could answer", {
+      reads: [
+        closed(0, { id: "ctc_1", type: "custom_tool_call", call_id: "a", name: "patch", input: "x" }),
+        ending(),
+      ],
+    }],
+  ],
+  cut: [
+    ["no response.completed", [text("x")]],
+    ["an end mark without a response.completed", [text("x"), "data: [DONE]\n\n"]],
+    ["half a last frame", [text("x"), ending().slice(0, 60)]],
+    ["a call that looks whole", [
+      added(0, call("a")) + input({ item_id: "fc_a" }, "{}") +
+      closed(0, call("a", { arguments: "{}", status: "completed" })),
+    ]],
+  ],
+  final: [
+    ["a used-up quota", { status: 429, reads: [body("no credit", "insufficient_quota")] }],
+    ["a refusal in the stream", { reads: [error({ code: "invalid_prompt", message: "no" })] }],
+  ],
 });
