@@ -15,6 +15,7 @@ import type {
 import type { ModelRequest } from "../ports.ts";
 import { encodeItems, encodeText, GrowingList } from "./_bytes.ts";
 import { describeFile, fileUrl, isRemote } from "./_files.ts";
+import { hostedResult } from "./_parts.ts";
 import { chatSettings } from "./_settings.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
@@ -133,7 +134,7 @@ function renderAssistant(message: AssistantMessage): readonly unknown[] {
   }
   const texts: string[] = [];
   const calls: unknown[] = [];
-  // Results inside the message (the provider ran the tool) follow it, as this protocol has it.
+  // Of tools that a provider has run: they follow the message, as this protocol has it, each call with its own.
   const results: unknown[] = [];
   for (const part of message.content) {
     switch (part.type) {
@@ -149,9 +150,10 @@ function renderAssistant(message: AssistantMessage): readonly unknown[] {
           type: "function",
           function: { name: part.toolName, arguments: JSON.stringify(part.input) ?? "{}" },
         });
+        if (part.providerExecuted === true) results.push(renderResult(hostedResult(message.content, part)));
         break;
       case "tool-result":
-        results.push(renderResult(part));
+        // It stands with its call.
         break;
       case "reasoning":
         // The protocol has no place for it: what a server made of the field would differ from server to server.

@@ -180,6 +180,21 @@ conform((dialect, test) => {
         ],
       },
       { role: "user", content: "And?" },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "I search again." },
+          // Cut off before its result.
+          {
+            type: "tool-call",
+            toolCallId: "srv_2",
+            toolName: "web_search",
+            input: { q: 2 },
+            providerExecuted: true,
+          },
+        ],
+      },
+      { role: "user", content: "Well?" },
     ];
     finishOf(
       await run(dialect, { baseURL: double.url }, { asked: { ...request, system: "You help.", messages } }),
