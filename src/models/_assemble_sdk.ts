@@ -4,27 +4,11 @@ import type { Clock, ModelEvent, Usage } from "../ports.ts";
 import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext, noRoom, streamCut } from "./_errors.ts";
 import { type Ending, finishReason, readEnding, usageOf } from "./_finish_sdk.ts";
-import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
-import type { AssistantPart } from "./_parts.ts";
+import { type Fields, isObject, textOf } from "./_json.ts";
+import { madePart, metadataOf, type OpenPart } from "./_output_sdk.ts";
 import { OWN } from "./_prompt_sdk.ts";
 import { sdkFailure } from "./_sdk_errors.ts";
 import { streamError } from "./_stream_errors.ts";
-
-/** A part of the message while its deltas come in. */
-interface OpenPart {
-  readonly kind: "text" | "reasoning" | "call" | "whole";
-  /** Text, reasoning, or the text of the arguments. */
-  text: string;
-  /** Of a call. */
-  readonly id: string;
-  readonly name: string;
-  /** Index among the calls that we have to answer; -1 for any other part. */
-  readonly call: number;
-  isProviderRun: boolean;
-  metadata: ProviderOptions;
-  /** A part that came in one piece. */
-  readonly whole?: AssistantPart;
-}
 
 /** Puts an answer together from stream parts. */
 export class PartAssembler extends Assembler {
@@ -66,7 +50,7 @@ export class PartAssembler extends Assembler {
   finish(): ModelEvent {
     const message: AssistantMessage = {
       role: "assistant",
-      content: this.#parts.flatMap((part) => this.#made(part) ?? []),
+      content: this.#parts.flatMap((part) => madePart(part, this.#from) ?? []),
     };
     const hasCalls = this.#parts.some(({ call, isProviderRun }) => call >= 0 && !isProviderRun);
     const reason = finishReason(this.#end ?? { unified: "", raw: "" }, hasCalls);
@@ -150,7 +134,7 @@ export class PartAssembler extends Assembler {
     const open = this.#open.get(`${kind} ${part.id}`);
     if (open === undefined) return;
     this.#note(open, part);
-    const made = this.#made(open);
+    const made = madePart(open, this.#from);
     if (made !== null) this.endPart(kind, made.providerOptions);
   }
 
@@ -253,8 +237,7 @@ export class PartAssembler extends Assembler {
   }
 
   /** Keeps what the provider says about a part: field by field, the last word counts. */
-  #note(open: OpenPart | undefined, part: Fields): void {
-    if (open === undefined) return;
+  #note(open: OpenPart, part: Fields): void {
     for (const [provider, fields] of Object.entries(metadataOf(part))) {
       open.metadata = { ...open.metadata, [provider]: { ...open.metadata[provider], ...fields } };
     }
@@ -263,40 +246,8 @@ export class PartAssembler extends Assembler {
   #ownOptions(part: Fields): ProviderOptions {
     return { ...metadataOf(part), [OWN]: { from: this.#from } };
   }
-
-  #made(part: OpenPart): AssistantPart | null {
-    const { call, id, isProviderRun, kind, metadata, name, text, whole } = part;
-    const options = Object.keys(metadata).length === 0 ? {} : { providerOptions: metadata };
-    switch (kind) {
-      case "text":
-      case "reasoning":
-        return text === "" && !("providerOptions" in options) ? null : { type: kind, text, ...options };
-      case "call":
-        return {
-          type: "tool-call",
-          toolCallId: id || `call_${call}`,
-          toolName: name,
-          input: parseArguments(text),
-          ...(isProviderRun
-            ? { providerExecuted: true, providerOptions: { ...metadata, [OWN]: { from: this.#from } } }
-            : options),
-        };
-      case "whole":
-        return whole ?? null;
-      default:
-        return kind satisfies never;
-    }
-  }
 }
 
 function kindOf({ type }: Fields): "text" | "reasoning" {
   return textOf(type).startsWith("text") ? "text" : "reasoning";
-}
-
-function metadataOf({ providerMetadata }: Fields): ProviderOptions {
-  if (!isObject(providerMetadata)) return {};
-  const entries = Object.entries(providerMetadata).filter((entry): entry is [string, Fields] =>
-    isObject(entry[1])
-  );
-  return Object.fromEntries(entries);
 }

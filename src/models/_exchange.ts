@@ -3,7 +3,7 @@ import type { SelvageError } from "../core/errors.ts";
 import type { ModelEvent } from "../ports.ts";
 import type { Assembler } from "./_assembler.ts";
 import { connect, type Connection } from "./_http.ts";
-import { readStream, type Refuse, requireStream } from "./_read_stream.ts";
+import { readStream, requireStream } from "./_read_stream.ts";
 import { isRetried, retryDelay } from "./_retry.ts";
 import type { Hosted } from "./hosted.ts";
 
@@ -15,8 +15,6 @@ export interface ExchangeOptions<Answer extends Assembler> {
   readonly headers?: Hosted["headers"];
   /** What becomes of a redirect. Default `follow`. */
   readonly redirect?: RequestRedirect;
-  /** Makes an error of a response that is not a success. */
-  readonly refuse: Refuse;
   /** Starts an answer; called for each attempt. */
   readonly assemble: () => Answer;
 }
@@ -33,7 +31,7 @@ export async function* exchange<Answer extends Assembler>(
   options: ExchangeOptions<Answer>,
 ): AsyncGenerator<ModelEvent, Answer> {
   const { clock, context, maxRetries, stallMs, url } = hosted;
-  const { assemble, body, headers = hosted.headers, redirect = "follow", refuse, signal } = options;
+  const { assemble, body, headers = hosted.headers, redirect = "follow", signal } = options;
   const fetch = hosted.fetch();
   for (let attempt = 0;; attempt++) {
     let connection: Connection | undefined;
@@ -50,7 +48,7 @@ export async function* exchange<Answer extends Assembler>(
         redirect,
         action: context.action,
       });
-      await requireStream(connection, { context, now: clock.now(), refuse });
+      await requireStream(connection, { context, now: clock.now() });
       const answer = assemble();
       for await (const events of readStream(connection, answer, context)) {
         for (const event of events) {

@@ -3,17 +3,10 @@ import { createParser } from "eventsource-parser";
 import { SelvageError } from "../core/errors.ts";
 import type { ModelEvent } from "../ports.ts";
 import type { Assembler } from "./_assembler.ts";
-import { badResponse, type ErrorContext, streamCut } from "./_errors.ts";
+import { badResponse, type ErrorContext, refusal, streamCut } from "./_errors.ts";
 import type { Connection } from "./_http.ts";
-import { END_MS } from "./_wait.ts";
 import { parseRetryAfter } from "./_retry.ts";
-
-/** Makes an error of a response that is not a success. */
-export type Refuse = (
-  status: number,
-  body: string,
-  context: ErrorContext & { readonly retryAfterMs?: number | undefined },
-) => SelvageError;
+import { readOut } from "./_wait.ts";
 
 /** The most bytes of an error body that are read. */
 const MAX_ERROR_BYTES = 64 * 1_024;
@@ -27,7 +20,7 @@ const REST_MS = 3_000;
 /** Throws unless the response can be an event stream. */
 export async function requireStream(
   connection: Connection,
-  { context, now, refuse }: { readonly context: ErrorContext; readonly now: number; readonly refuse: Refuse },
+  { context, now }: { readonly context: ErrorContext; readonly now: number },
 ): Promise<void> {
   const { headers, status } = connection;
   const mediaType = (headers.get("content-type") ?? "").split(";")[0]?.trim().slice(0, 60) ?? "";
@@ -43,7 +36,7 @@ export async function requireStream(
     if (!(error instanceof SelvageError)) throw error;
   }
   if (!isRefused) throw badResponse(`a body of type ${mediaType}`, { ...context, body });
-  throw refuse(status, body, { ...context, retryAfterMs: parseRetryAfter(headers.get("retry-after"), now) });
+  throw refusal(status, body, { ...context, retryAfterMs: parseRetryAfter(headers.get("retry-after"), now) });
 }
 
 /**
@@ -96,24 +89,11 @@ export async function* readStream(
   }
   if (answer.complete) {
     const isRead = cut || received >= Number(connection.headers.get("content-length") ?? Infinity);
-    if (!isRead) await readOut(connection);
+    if (!isRead) await readOut(async () => await connection.read() === null, connection);
     return;
   }
   if (received > 0 && !isStream) throw badResponse("a body that is no event stream", context);
   throw streamCut(context);
-}
-
-/**
- * Waits for the end of a body of which nothing more is wanted, for a moment: it is on its way, and the connection then
- * serves the next request, which otherwise has to open one of its own.
- */
-async function readOut(connection: Connection): Promise<void> {
-  connection.within(END_MS);
-  try {
-    while (await connection.read() !== null);
-  } catch (error) {
-    if (!(error instanceof SelvageError)) throw error;
-  }
 }
 
 /** Reads on; null at the end. */

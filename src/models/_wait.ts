@@ -32,7 +32,7 @@ export interface Watch {
 const CLOSED = new DOMException("Nothing is waited for any more", "AbortError");
 
 /** Milliseconds for the end of a stream after its end mark: about what it takes to open a new connection. */
-export const END_MS = 50;
+const END_MS = 50;
 
 /**
  * How many silences in a row may be filled with what is no part of an answer. Gateways and slow models send comments
@@ -42,6 +42,26 @@ const MAX_FILLED = 10;
 
 /** The longest delay that a timer takes, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Waits for the end of a stream of which nothing more is wanted, for a moment: it is on its way, and the connection then
+ * serves the next request, which otherwise has to open one of its own.
+ *
+ * @param isAtEnd Reads on under the watch; true at the end.
+ * @param watch Whose time it is.
+ */
+export async function readOut(
+  isAtEnd: () => Promise<boolean>,
+  { within }: Pick<Watch, "within">,
+): Promise<void> {
+  within(END_MS);
+  try {
+    while (!await isAtEnd());
+  } catch (error) {
+    // An abort is none.
+    if (!(error instanceof SelvageError)) throw error;
+  }
+}
 
 /** Begins to watch a signal; the time counts only while something is waited for. */
 export function watched(options: WatchOptions): Watch {

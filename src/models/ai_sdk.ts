@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { SelvageError } from "../core/errors.ts";
+import type { SelvageError } from "../core/errors.ts";
 import type { ProviderOptions } from "../core/message.ts";
 import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
 import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
@@ -14,7 +14,7 @@ import { PromptRenderer } from "./_prompt_sdk.ts";
 import { isRetried, retryDelay } from "./_retry.ts";
 import { sdkSettings } from "./_settings.ts";
 import { isUnsupported, sdkFailure } from "./_sdk_errors.ts";
-import { END_MS, type Watch, watched } from "./_wait.ts";
+import { readOut, watched } from "./_wait.ts";
 import { type HostedModelOptions, readSettings } from "./hosted.ts";
 
 /** Settings of {@link aiSdk}. */
@@ -129,7 +129,7 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
         yield* events;
         if (answer.failure !== undefined) throw answer.failure;
       }
-      await readOut(reader, watch);
+      await readOut(async () => (await watch.wait(() => reader.read())).done, watch);
       signal.throwIfAborted();
       yield answer.finish();
     } finally {
@@ -160,19 +160,6 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
   }
 
   return { id: modelId, window, maxOutput, dialect: "ai-sdk", tokenFactor, media: facts.media, stream };
-}
-
-/** Waits for the end of a stream of which nothing more is wanted, for a moment: its connection can then be used again. */
-async function readOut(
-  reader: ReadableStreamDefaultReader<AiSdkStreamPart>,
-  { wait, within }: Watch,
-): Promise<void> {
-  within(END_MS);
-  try {
-    while (!(await wait(() => reader.read())).done);
-  } catch (error) {
-    if (!(error instanceof SelvageError)) throw error;
-  }
 }
 
 /** A stream that is opened and read such that it can be ended at any moment, whatever the model's package does. */

@@ -6,7 +6,7 @@
 import type { FinishReason, Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { anthropicUsage } from "../tokens/usage.ts";
 import { MessageAssembler } from "./_assemble_anthropic.ts";
-import { noRoom, refusal } from "./_errors.ts";
+import { noRoom } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { BINDING_BETA, encodeMessagesBody, MIN_THINKING_TOKENS } from "./_render_anthropic.ts";
@@ -79,8 +79,9 @@ export function anthropic(options: AnthropicOptions): Model {
   const thinking = thinkingOf(options);
   const hosted = readHosted(options, protocolOf(options));
   const { context, facts, maxOutput, tokenFactor, window } = hosted;
-  const bindingHeaders = new Headers(hosted.headers);
-  bindingHeaders.append("anthropic-beta", BINDING_BETA);
+  const binding = new Headers(hosted.headers);
+  binding.append("anthropic-beta", BINDING_BETA);
+  const bindingHeaders = Object.fromEntries(binding);
   const isBound = facts.thinking === "bound";
 
   /** Sends one request until its answer is complete. */
@@ -101,9 +102,8 @@ export function anthropic(options: AnthropicOptions): Model {
       body: body.bytes,
       signal,
       redirect: "manual",
-      refuse: refusal,
       assemble: () => new MessageAssembler(context, { calls: before.calls }),
-      ...(body.isBinding ? { headers: Object.fromEntries(bindingHeaders) } : {}),
+      ...(body.isBinding ? { headers: bindingHeaders } : {}),
     });
     return join(before, answer);
   }

@@ -5,7 +5,6 @@
  */
 import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
 import { AnswerAssembler } from "./_assemble_chat.ts";
-import { refusal } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
 import { ChatEncoder } from "./_render_chat.ts";
 import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
@@ -61,7 +60,6 @@ export function openaiChat(options: OpenAIChatOptions): Model {
     const answer = yield* exchange(hosted, {
       body: encoder.encode(request),
       signal,
-      refuse: refusal,
       assemble: () => new AnswerAssembler(context),
     });
     yield answer.finish();

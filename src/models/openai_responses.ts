@@ -6,7 +6,6 @@
 import { SelvageError } from "../core/errors.ts";
 import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
 import { ResponseAssembler } from "./_assemble_responses.ts";
-import { refusal } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
 import { ResponsesEncoder } from "./_render_responses.ts";
 import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
@@ -82,7 +81,6 @@ export function openaiResponses(options: OpenAIResponsesOptions): Model {
     return yield* exchange(hosted, {
       body: encoder.encode(request),
       signal,
-      refuse: refusal,
       assemble: () => new ResponseAssembler(context, from),
     });
   }

@@ -1,0 +1,60 @@
+/** Parts of an AI SDK stream as parts of a message. Private to the adapters. */
+import type { ProviderOptions } from "../core/message.ts";
+import { type Fields, isObject, parseArguments } from "./_json.ts";
+import type { AssistantPart } from "./_parts.ts";
+import { OWN } from "./_prompt_sdk.ts";
+
+/** A part of the message while its deltas come in. */
+export interface OpenPart {
+  readonly kind: "text" | "reasoning" | "call" | "whole";
+  /** Text, reasoning, or the text of the arguments. */
+  text: string;
+  /** Of a call. */
+  readonly id: string;
+  readonly name: string;
+  /** Index among the calls that we have to answer; -1 for any other part. */
+  readonly call: number;
+  isProviderRun: boolean;
+  metadata: ProviderOptions;
+  /** A part that came in one piece. */
+  readonly whole?: AssistantPart;
+}
+
+/**
+ * The part that an open one has come to; null where it says nothing.
+ *
+ * @param part A part with all that has come of it.
+ * @param from Which model answers, and whose.
+ */
+export function madePart(part: OpenPart, from: string): AssistantPart | null {
+  const { call, id, isProviderRun, kind, metadata, name, text, whole } = part;
+  const options = Object.keys(metadata).length === 0 ? {} : { providerOptions: metadata };
+  switch (kind) {
+    case "text":
+    case "reasoning":
+      return text === "" && !("providerOptions" in options) ? null : { type: kind, text, ...options };
+    case "call":
+      return {
+        type: "tool-call",
+        toolCallId: id || `call_${call}`,
+        toolName: name,
+        input: parseArguments(text),
+        ...(isProviderRun
+          ? { providerExecuted: true, providerOptions: { ...metadata, [OWN]: { from } } }
+          : options),
+      };
+    case "whole":
+      return whole ?? null;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** What the provider says of a part: by provider, field by field. */
+export function metadataOf({ providerMetadata }: Fields): ProviderOptions {
+  if (!isObject(providerMetadata)) return {};
+  const entries = Object.entries(providerMetadata).filter((entry): entry is [string, Fields] =>
+    isObject(entry[1])
+  );
+  return Object.fromEntries(entries);
+}
