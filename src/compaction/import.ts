@@ -5,11 +5,12 @@
  * @module
  */
 import type { Message } from "../core/message.ts";
+import { isObject } from "../formats/format.ts";
 import { type Repair, repairTranscript } from "../formats/repair.ts";
 import { readTranscript } from "../formats/read.ts";
 import type { Entry } from "../ports.ts";
 import { ImportLog } from "./import_log.ts";
-import { canonicalPart, isFields } from "./import_parts.ts";
+import { canonicalPart } from "./import_parts.ts";
 import { parseLedger } from "./parse_ledger.ts";
 
 /** A message from elsewhere: a canonical one, or one of the AI SDK with files in any of its forms. */
@@ -98,7 +99,7 @@ export function importMessages<M extends ForeignMessage>(
   const origins = new Map<unknown, M>();
   const read = Array.isArray(messages)
     ? messages.map((message: M) => {
-      if (!isFields(message)) return message;
+      if (!isObject(message)) return message;
       const canonical = canonicalMessage(message);
       origins.set(canonical, message);
       return canonical;

@@ -5,27 +5,25 @@
  */
 import type { AssistantMessage, Message, ToolOutput, ToolResultPart } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
+import { ABORTED_TEXT } from "../formats/mend_pairs.ts";
 import type { CallStatus, Entry } from "../ports.ts";
 import type { ImportOptions, ImportPlace } from "./import.ts";
-import { type Fields, isFields } from "./import_parts.ts";
-
-/** A result that tells that its call was cut off begins with this, in the loop as in a repair. */
-const ABORTED = "Aborted: the call did not finish";
 
 /** Parts that a log knows; approvals and what only a provider understands are not among them. */
 const PARTS: readonly unknown[] = ["text", "file", "reasoning", "tool-call", "tool-result"];
 
 /** Whether a part is a call that the provider does not answer itself. */
-function isOwn(part: Fields): boolean {
+function isOwn(part: JsonObject): boolean {
   return part["type"] === "tool-call" && part["providerExecuted"] !== true;
 }
 
-function partsOf(content: Message["content"]): readonly Fields[] {
-  return typeof content === "string" ? [] : content as unknown as readonly Fields[];
+function partsOf(content: Message["content"]): readonly JsonObject[] {
+  return typeof content === "string" ? [] : content as unknown as readonly JsonObject[];
 }
 
 /** A message without some of its parts; itself where it has none of them. */
-function withParts<M extends Message>(message: M, isKept: (part: Fields) => boolean): M {
+function withParts<M extends Message>(message: M, isKept: (part: JsonObject) => boolean): M {
   const parts = partsOf(message.content);
   return parts.every(isKept) ? message : { ...message, content: parts.filter(isKept) };
 }
@@ -42,14 +40,14 @@ function statusOf({ type, ...output }: ToolOutput): CallStatus {
   if (type === "execution-denied") return "error";
   if (!type.startsWith("error")) return "ok";
   const text = "value" in output ? output.value : "";
-  return typeof text === "string" && text.startsWith(ABORTED) ? "aborted" : "error";
+  return typeof text === "string" && text.startsWith(ABORTED_TEXT) ? "aborted" : "error";
 }
 
 /** An output from elsewhere: of a type that the log knows. */
 function outputOf({ output, ...part }: ToolResultPart): ToolOutput {
-  const found: unknown = output ?? (part as unknown as Fields)["result"];
+  const found: unknown = output ?? (part as unknown as JsonObject)["result"];
   const types = ["text", "json", "error-text", "error-json", "execution-denied", "content"];
-  if (isFields(found) && types.includes(String(found["type"]))) return found as unknown as ToolOutput;
+  if (isObject(found) && types.includes(String(found["type"]))) return found as unknown as ToolOutput;
   return typeof found === "string" ? { type: "text", value: found } : { type: "json", value: found ?? null };
 }
 
@@ -88,7 +86,7 @@ export class ImportLog {
         this.#release();
         return this.#assistant(message);
       case "tool":
-        return this.#answers(message.content as unknown as readonly Fields[]);
+        return this.#answers(message.content as unknown as readonly JsonObject[]);
       default:
         return message satisfies never;
     }
@@ -135,7 +133,7 @@ export class ImportLog {
       this.#open.set(id, [...this.#open.get(id) ?? [], `e${seq}.${index}`]);
     }
     // A result that the answer holds itself answers a call of the provider, or else is one like any other.
-    const isOwnResult = (part: Fields): boolean =>
+    const isOwnResult = (part: JsonObject): boolean =>
       part["type"] === "tool-result" && own.has(String(part["toolCallId"]));
     this.#step++;
     this.#push({
@@ -149,7 +147,7 @@ export class ImportLog {
     this.#answers(partsOf(message.content), isOwnResult);
   }
 
-  #answers(parts: readonly Fields[], isMeant: (part: Fields) => boolean = () => true): void {
+  #answers(parts: readonly JsonObject[], isMeant: (part: JsonObject) => boolean = () => true): void {
     for (const [part, found] of parts.entries()) {
       if (found["type"] === "tool-approval-request") {
         this.#asked.set(String(found["approvalId"]), String(found["toolCallId"]));
@@ -160,7 +158,7 @@ export class ImportLog {
     }
   }
 
-  #approval({ approvalId, approved, reason }: Fields): void {
+  #approval({ approvalId, approved, reason }: JsonObject): void {
     const id = this.#asked.get(String(approvalId));
     if (id === undefined) return;
     this.#approved.set(id, {

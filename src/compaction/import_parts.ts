@@ -5,14 +5,7 @@
  * @module
  */
 import type { FilePart, TextPart } from "../core/message.ts";
-
-/** An object of which nothing is known yet. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-/** Whether a value is an object with fields. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isObject, type JsonObject } from "../formats/format.ts";
 
 const known = new WeakMap<object, string>();
 
@@ -35,7 +28,7 @@ function dataText(data: unknown): string {
   if (data instanceof URL) return data.href;
   if (data instanceof Uint8Array) return base64Of(data);
   if (data instanceof ArrayBuffer) return base64Of(new Uint8Array(data));
-  if (!isFields(data)) return "";
+  if (!isObject(data)) return "";
   return dataText(data["type"] === "url" ? data["url"] : data["type"] === "data" ? data["data"] : "");
 }
 
@@ -46,14 +39,14 @@ function mediaTypeOf(found: unknown, otherwise: string): string {
 }
 
 function filePart(
-  part: Fields,
+  part: JsonObject,
   { data, otherwise }: { data: unknown; otherwise: string },
 ): FilePart | TextPart {
   const { providerOptions, filename } = part;
-  const rest = isFields(providerOptions)
+  const rest = isObject(providerOptions)
     ? { providerOptions: providerOptions as TextPart["providerOptions"] }
     : {};
-  if (isFields(data) && data["type"] === "text") {
+  if (isObject(data) && data["type"] === "text") {
     return { type: "text", text: String(data["text"]), ...rest } as TextPart;
   }
   return {
@@ -67,7 +60,7 @@ function filePart(
 
 /** Items of a tool output: what is no text is a file. */
 function outputItem(item: unknown): unknown {
-  if (!isFields(item) || item["type"] === "text") return item;
+  if (!isObject(item) || item["type"] === "text") return item;
   if (item["type"] === "custom") return { type: "text", text: "" };
   const { type, data, url, image } = item;
   const otherwise = String(type).startsWith("image") ? "image/*" : "application/octet-stream";
@@ -75,13 +68,13 @@ function outputItem(item: unknown): unknown {
 }
 
 function isCanonical(item: unknown): boolean {
-  return isFields(item) &&
+  return isObject(item) &&
     (item["type"] === "text" || (item["type"] === "file" && typeof item["data"] === "string"));
 }
 
-function resultPart(part: Fields): Fields {
+function resultPart(part: JsonObject): JsonObject {
   const { output } = part;
-  if (!isFields(output) || output["type"] !== "content" || !Array.isArray(output["value"])) return part;
+  if (!isObject(output) || output["type"] !== "content" || !Array.isArray(output["value"])) return part;
   if (output["value"].every(isCanonical)) return part;
   return { ...part, output: { ...output, value: output["value"].map(outputItem) } };
 }
@@ -93,7 +86,7 @@ function resultPart(part: Fields): Fields {
  * @returns The part itself where nothing has to change. Approvals and what only a provider understands stay as they are.
  */
 export function canonicalPart(part: unknown): unknown {
-  if (!isFields(part)) return part;
+  if (!isObject(part)) return part;
   switch (part["type"]) {
     case "image":
       return filePart(part, { data: part["image"], otherwise: "image/*" });

@@ -4,8 +4,9 @@
  *
  * @module
  */
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { ForeignMessage } from "./import.ts";
-import { base64Of, type Fields, isFields } from "./import_parts.ts";
+import { base64Of } from "./import_parts.ts";
 
 const encoder = new TextEncoder();
 
@@ -18,19 +19,19 @@ async function sha256(text: string): Promise<string> {
 const CACHE_MARKS: ReadonlySet<string> = new Set(["cacheControl", "cache_control", "cachePoint"]);
 
 function withoutMarks(options: unknown): unknown {
-  if (!isFields(options)) return options;
+  if (!isObject(options)) return options;
   const kept = Object.entries(options).flatMap(([key, value]) => {
     if (CACHE_MARKS.has(key)) return [];
     const inner = withoutMarks(value);
-    return isFields(inner) && Object.keys(inner).length === 0 ? [] : [[key, inner] as const];
+    return isObject(inner) && Object.keys(inner).length === 0 ? [] : [[key, inner] as const];
   });
   return Object.fromEntries(kept);
 }
 
 /** A message or part without its marks; options that were nothing else are as good as none. */
-function unmarked({ providerOptions, ...fields }: Fields): Fields {
+function unmarked({ providerOptions, ...fields }: JsonObject): JsonObject {
   const options = withoutMarks(providerOptions);
-  const isNone = options === undefined || (isFields(options) && Object.keys(options).length === 0);
+  const isNone = options === undefined || (isObject(options) && Object.keys(options).length === 0);
   return isNone ? fields : { ...fields, providerOptions: options };
 }
 
@@ -39,7 +40,7 @@ function canonicalJson(value: unknown): string {
   if (value instanceof Uint8Array) return JSON.stringify(base64Of(value));
   if (value instanceof ArrayBuffer) return JSON.stringify(base64Of(new Uint8Array(value)));
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (!isFields(value) || typeof value["toJSON"] === "function") return JSON.stringify(value) ?? "null";
+  if (!isObject(value) || typeof value["toJSON"] === "function") return JSON.stringify(value) ?? "null";
   const fields = Object.keys(value).sort().filter((key) => value[key] !== undefined);
   return `{${fields.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join(",")}}`;
 }
@@ -48,7 +49,7 @@ function messageText(message: ForeignMessage): string {
   const { content, ...rest } = unmarked({ ...message });
   // A text by itself and a text as the only part are the same message.
   const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  const shown = Array.isArray(parts) ? parts.map((part) => isFields(part) ? unmarked(part) : part) : parts;
+  const shown = Array.isArray(parts) ? parts.map((part) => isObject(part) ? unmarked(part) : part) : parts;
   return canonicalJson({ ...rest, content: shown });
 }
 
@@ -67,7 +68,7 @@ const MAX_NAMES = 4;
 
 async function describe(message: ForeignMessage): Promise<Known> {
   const found = known.get(message);
-  const { providerOptions: options } = message as unknown as Fields;
+  const { providerOptions: options } = message as unknown as JsonObject;
   if (found !== undefined && found.content === message.content && found.options === options) return found;
   const made = {
     content: message.content,

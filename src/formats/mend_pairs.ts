@@ -8,7 +8,8 @@ import { isHostedApart, isMisnamed } from "./check.ts";
 import type { Mending } from "./mending.ts";
 import type { Place } from "./pieces.ts";
 
-const ABORTED = "Aborted: the call did not finish";
+/** With this begins what answers a call that was cut off, in a repair as in the loop. */
+export const ABORTED_TEXT = "Aborted: the call did not finish";
 
 /** Answers calls that nobody will answer any more, and puts results where they belong. */
 export function mendPairs(mending: Mending): void {
@@ -30,7 +31,10 @@ export function mendPairs(mending: Mending): void {
         call,
         call.piece.isHosted ? what : `${what} with an error: it did not finish`,
       );
-      mending.answer(call, interim === "" ? ABORTED : `${ABORTED}. Its last interim result: ${interim}`);
+      mending.answer(
+        call,
+        interim === "" ? ABORTED_TEXT : `${ABORTED_TEXT}. Its last interim result: ${interim}`,
+      );
     }
     for (const record of mending.results.get(pair.call) ?? []) mendName(mending, { call, record });
     mendPlace(mending, pair);

@@ -4,8 +4,9 @@
  * @module
  */
 import * as z from "zod";
-import { canonicalPart, type Fields, isFields } from "../compaction/import_parts.ts";
+import { canonicalPart } from "../compaction/import_parts.ts";
 import { TOOL_NAME, TOOL_NAME_RULE, wireId } from "../compaction/render.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { Tool, ToolContext, ToolInput } from "../ports.ts";
 
 /** A tool of the AI SDK, as `tool()` makes it; structural, versions 5 to 7 fit. */
@@ -46,17 +47,17 @@ function refuse(name: string, { found, wanted }: { readonly found: string; reado
 function issueText(
   issue: { readonly path?: readonly unknown[] | undefined; readonly message: string },
 ): string {
-  const path = (issue.path ?? []).map((key) => isFields(key) ? key["key"] : key).join(".");
+  const path = (issue.path ?? []).map((key) => isObject(key) ? key["key"] : key).join(".");
   return `${path || "input"}: ${issue.message}`;
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return isFields(value) && typeof value["then"] === "function";
+  return isObject(value) && typeof value["then"] === "function";
 }
 
 /** What `jsonSchema()` of the AI SDK gives. */
-function ofJsonSchema(name: string, { jsonSchema, validate }: Fields): Understood {
-  if (!isFields(jsonSchema) || isPromise(jsonSchema)) {
+function ofJsonSchema(name: string, { jsonSchema, validate }: JsonObject): Understood {
+  if (!isObject(jsonSchema) || isPromise(jsonSchema)) {
     return refuse(name, { found: "a JSON schema that is not there yet", wanted: "one that is" });
   }
   if (typeof validate !== "function") return { json: jsonSchema };
@@ -96,9 +97,9 @@ function understand(name: string, found: unknown): Understood {
       },
     };
   }
-  if ("jsonSchema" in schema) return ofJsonSchema(name, schema as Fields);
-  const standard = (schema as Fields)["~standard"] as Fields | undefined;
-  const convert = (standard?.["jsonSchema"] as Fields | undefined)?.["input"];
+  if ("jsonSchema" in schema) return ofJsonSchema(name, schema as JsonObject);
+  const standard = (schema as JsonObject)["~standard"] as JsonObject | undefined;
+  const convert = (standard?.["jsonSchema"] as JsonObject | undefined)?.["input"];
   const check = standard?.["validate"];
   if (typeof convert !== "function" || typeof check !== "function") {
     return refuse(name, {
@@ -130,7 +131,7 @@ async function* lastOf(output: unknown): AsyncGenerator<unknown, unknown> {
 
 /** An output in the AI SDK's form as a tool of ours returns it; a failure is thrown. */
 function fromModelOutput(output: unknown): unknown {
-  const { type, value, reason } = (isFields(output) ? output : {}) as Fields;
+  const { type, value, reason } = (isObject(output) ? output : {}) as JsonObject;
   switch (type) {
     case "text":
     case "json":
@@ -153,7 +154,7 @@ function fromModelOutput(output: unknown): unknown {
 }
 
 /** What a tool of the AI SDK is told of its call. */
-function optionsOf({ call = "", messages, signal, ...context }: ToolContext): Fields {
+function optionsOf({ call = "", messages, signal, ...context }: ToolContext): JsonObject {
   const told = { toolCallId: wireId(call), messages: messages?.() ?? [], abortSignal: signal };
   // Version 6 calls it one way, version 7 the other.
   return { ...told, experimental_context: context, context };
@@ -162,8 +163,8 @@ function optionsOf({ call = "", messages, signal, ...context }: ToolContext): Fi
 function fromAiSdk(name: string, tool: AiSdkTool): Tool {
   const { type, description = "", needsApproval = false } = tool;
   // Each has types of its own; what it is given is what its schema has let through.
-  const execute = tool.execute as ((input: unknown, options: Fields) => unknown) | undefined;
-  const toModelOutput = tool.toModelOutput as ((options: Fields) => unknown) | undefined;
+  const execute = tool.execute as ((input: unknown, options: JsonObject) => unknown) | undefined;
+  const toModelOutput = tool.toModelOutput as ((options: JsonObject) => unknown) | undefined;
   if (!TOOL_NAME.test(name)) refuse(name, { found: "that name", wanted: TOOL_NAME_RULE });
   if (type !== undefined && type !== "function" && type !== "dynamic") {
     refuse(name, {
@@ -181,7 +182,7 @@ function fromAiSdk(name: string, tool: AiSdkTool): Tool {
     name,
     description: typeof description === "string"
       ? description
-      : (description as (options: Fields) => string)({ context: {} }),
+      : (description as (options: JsonObject) => string)({ context: {} }),
     inputSchema: json,
     verbatimArgs: [],
     parse: check,
@@ -198,7 +199,7 @@ function fromAiSdk(name: string, tool: AiSdkTool): Tool {
     ...(needsApproval === false || execute === undefined ? {} : {
       async needsApproval(value: unknown, context: ToolContext) {
         if (needsApproval === true) return true;
-        const ask = needsApproval as (input: unknown, options: Fields) => boolean | PromiseLike<boolean>;
+        const ask = needsApproval as (input: unknown, options: JsonObject) => boolean | PromiseLike<boolean>;
         return await ask(await validate(value), optionsOf(context));
       },
     }),

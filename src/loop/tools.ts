@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { TOOL_NAME, TOOL_NAME_RULE } from "../compaction/render.ts";
 import type { FilePart, TextPart, ToolOutput } from "../core/message.ts";
+import { ABORTED_TEXT } from "../formats/mend_pairs.ts";
 import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
 import { bounded } from "./bounded.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
@@ -136,7 +137,7 @@ export interface RunCallOptions {
 }
 
 /** The result of a call that was cut off by a cancel, a disconnect or a crash. */
-export const ABORTED: ToolOutput = { type: "error-text", value: "Aborted: the call did not finish" };
+export const ABORTED: ToolOutput = { type: "error-text", value: ABORTED_TEXT };
 
 function failure(value: string): { readonly status: "error"; readonly output: ToolOutput } {
   return { status: "error", output: { type: "error-text", value } };
