@@ -12,7 +12,8 @@ import type { ContextMeter } from "../tokens/meter.ts";
 import { retainedResults, wholeAtoms } from "./pins.ts";
 import { type Budget, keepBudget, lookbackWithin } from "./budget.ts";
 import type { Context, StoredView } from "./context.ts";
-import { fitLedger, type LedgerLine, ledgerLines, pairsIn, recordsPair } from "./ledger.ts";
+import { fitLedger, maxProse } from "./fit_ledger.ts";
+import { type LedgerLine, ledgerLines, pairsIn, recordsPair } from "./ledger.ts";
 
 /** Where a cut lies, and what it takes away. */
 interface CutFacts {
@@ -63,9 +64,6 @@ export type Compaction =
     readonly tokensBefore: number;
     readonly tokensAfter: number;
   });
-
-/** Share of the reserve that prose may take: the ledger is what can be relied on. */
-const PROSE_SHARE = 0.5;
 
 /** Share of what a compaction aims at that retained results may take. */
 const RETAINED_SHARE = 0.25;
@@ -216,11 +214,6 @@ async function withSummary(
     ledger: fitLedger(lines, { tokens, measure, recall: context.recall }),
     ...(fits ? { prose } : {}),
   };
-}
-
-/** The most tokens that prose may take beside a ledger. */
-export function maxProse(reserve: number): number {
-  return Math.floor(reserve * PROSE_SHARE);
 }
 
 /** Verifies a view that would be put in force; `isLater` where the log has grown since the cut was selected. */

@@ -1,126 +1,27 @@
 /**
  * The context: a session's log together with the view in force, as items that can be counted, parsed and
  * rendered. It only grows by `append`, and changes otherwise only by `apply`.
- * Over 300 lines, since counting, parsing and rendering must agree on one list of items.
  *
  * @module
  */
 import type { Message, ToolOutput } from "../core/message.ts";
 import type { TranscriptRecord } from "../core/record.ts";
 import { parseTranscript, type Transcript } from "../core/transcript.ts";
-import { type View, viewMessages, WHOLE_LOG } from "../core/view.ts";
-import type { CompactionNote, Entry, ResultEntry } from "../ports.ts";
-import {
-  boundTokens,
-  measureOutput,
-  measurePart,
-  measureText,
-  MESSAGE_OVERHEAD,
-  type TextMeasure,
-} from "../tokens/measure.ts";
+import { viewMessages } from "../core/view.ts";
+import type { Entry, ResultEntry } from "../ports.ts";
+import { boundTokens, measureText, type TextMeasure } from "../tokens/measure.ts";
 import type { MeterItems } from "../tokens/meter.ts";
-import { type LedgerLine, renderLedger } from "./ledger.ts";
-import { type PrefixedLog, prefixLog, viewPrefix, withoutSigned } from "./prefix.ts";
-import { isOwnCall, renderEntry, renderResults, type ShownResult } from "./render.ts";
+import { type PrefixedLog, prefixLog, viewPrefix } from "./prefix.ts";
 import { shortenOutput } from "./shorten.ts";
+import { EMPTY_VIEW, type StoredView, summaryText } from "./stored_view.ts";
+import { isUser, type Item, recordsOf, type Shown, sum } from "./view_items.ts";
+import { refsOf, ViewMessages } from "./view_messages.ts";
 
 export { callsOf, wireId } from "./render.ts";
-
-/** A view with all that it takes to render it again: JSON, stored with the session. Indexes are entry numbers. */
-export interface StoredView extends View {
-  /** Results shown shortened: entry number and the most tokens. */
-  readonly trims: readonly (readonly [seq: number, tokens: number])[];
-  readonly ledger: readonly LedgerLine[];
-  /** What a model wrote beside the ledger. */
-  readonly prose?: string;
-  /** Where it was made, as it is stored: the length of the log, and what came of the compaction. */
-  readonly made?: { readonly at: number; readonly note: CompactionNote };
-}
-
-/** The summary of a view as the model is shown it: the ledger, then prose where there is some; `recall` as in its frame. */
-export function summaryText({ ledger, prose }: StoredView, recall = false): string {
-  const text = renderLedger(ledger, { recall });
-  return prose === undefined ? text : `${text}\n\n${prose}`;
-}
-
-/** The view of a session that was never compacted. */
-export const EMPTY_VIEW: StoredView = { ...WHOLE_LOG, trims: [], ledger: [] };
-
-/** What one item of the view is. */
-type Item =
-  | { readonly kind: "summary"; readonly text: string }
-  | { readonly kind: "entry"; readonly entry: Entry; readonly shown: ToolOutput | null };
-
-/** A message, and what it was made of. */
-interface Rendered {
-  readonly round: readonly Shown[];
-  /** Whether signed reasoning was left out. */
-  readonly isBare: boolean;
-  readonly message: Message;
-}
+export { EMPTY_VIEW, type StoredView, summaryText } from "./stored_view.ts";
+export { entryTokens } from "./view_items.ts";
 
 const NONE: ReadonlySet<number> = new Set();
-
-/** One item with its price, counted at most once. */
-interface Shown {
-  readonly item: Item;
-  /** The most tokens it may take, null where it is shown whole. */
-  readonly limit: number | null;
-  readonly bound: number;
-  records: readonly (Omit<TranscriptRecord, "message">)[] | null;
-}
-
-function recordsOf(item: Item, measure: TextMeasure): readonly Omit<TranscriptRecord, "message">[] {
-  if (item.kind === "summary") return [{ kind: "summary", tokens: measureText(item.text, measure) }];
-  const { entry, shown } = item;
-  if (entry.kind === "result") {
-    const tokens = measureOutput(shown ?? entry.output, measure);
-    return [{ kind: "tool_result", tokens, callId: entry.call, name: entry.toolName }];
-  }
-  const { content } = entry.message;
-  const parts = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
-  const base = entry.kind;
-  let call = 0;
-  const records = parts.map((part): Omit<TranscriptRecord, "message"> => {
-    const tokens = measurePart(part, measure);
-    if (part.type === "reasoning") return { kind: "reasoning", tokens };
-    if (!isOwnCall(part)) return { kind: base, tokens };
-    return { kind: "tool_use", tokens, callId: `e${entry.seq}.${call++}`, name: part.toolName };
-  });
-  return [{ kind: base, tokens: MESSAGE_OVERHEAD }, ...records];
-}
-
-function sum(records: readonly { readonly tokens: number }[]): number {
-  return records.reduce((total, record) => total + record.tokens, 0);
-}
-
-/** Tokens of an entry as it is shown at the most. */
-export function entryTokens(entry: Entry, measure: TextMeasure): number {
-  const tokens = sum(recordsOf({ kind: "entry", entry, shown: null }, measure));
-  return entry.kind === "result" ? Math.min(tokens, entry.cap ?? Infinity) : tokens;
-}
-
-function isResult({ item }: Shown): boolean {
-  return item.kind === "entry" && item.entry.kind === "result";
-}
-
-function isUser({ item }: Shown): boolean {
-  return item.kind === "entry" && item.entry.kind === "user";
-}
-
-/** One message of one item, or of all results of a round; `isBare` leaves signed reasoning out. */
-function render(items: readonly Item[], isBare: boolean): Message {
-  const results: ShownResult[] = [];
-  for (const item of items) {
-    if (item.kind === "summary") return { role: "user", content: item.text };
-    const { entry, shown } = item;
-    if (entry.kind !== "result") {
-      return renderEntry(isBare && entry.kind === "assistant" ? withoutSigned(entry) : entry);
-    }
-    results.push({ entry, output: shown ?? entry.output });
-  }
-  return renderResults(results);
-}
 
 /** What a {@link Context} is made with. */
 export interface ContextOptions {
@@ -132,17 +33,11 @@ export interface ContextOptions {
   readonly bound?: TextMeasure;
   /** Whether the model can read originals, which the ledger says then. Default false. */
   readonly recall?: boolean;
-}
-
-/** Messages gathered from items so far. */
-interface Told {
-  readonly items: readonly Shown[];
-  readonly stale: ReadonlySet<number>;
-  /** Items that the messages are made of. */
-  readonly at: number;
-  /** Those of the last message. */
-  readonly round: readonly Shown[];
-  readonly messages: Message[];
+  /**
+   * Whether signed reasoning that does not fit is left out of the turn in progress, too, since nobody can ask the
+   * provider to do so (C6). Default false.
+   */
+  readonly isBound?: boolean;
 }
 
 /** The log and the view in force. */
@@ -153,13 +48,12 @@ export class Context implements MeterItems {
   readonly bound: TextMeasure;
   /** Whether the model can read originals. */
   readonly recall: boolean;
+  readonly #isBound: boolean;
   #view: StoredView;
   #items: Shown[] = [];
   /** What entries were last shown as, by number: what another view shows in the same way is not counted again. */
   #known = new Map<number, Shown>();
-  /** Messages made, by the first of the items that each is made of. */
-  readonly #rendered = new WeakMap<Shown, Rendered>();
-  #told: Told | null = null;
+  readonly #messages = new ViewMessages();
   #lastPrefix: { readonly key: string; readonly log: PrefixedLog } | null = null;
   /** Items before the raw tail: the summary and the pinned messages. */
   #head = 0;
@@ -170,7 +64,7 @@ export class Context implements MeterItems {
 
   private constructor(
     entries: readonly Entry[],
-    { view, loadMeasure, bound = boundTokens, recall = false }: ContextOptions & {
+    { view, loadMeasure, bound = boundTokens, recall = false, isBound = false }: ContextOptions & {
       readonly view: StoredView;
     },
   ) {
@@ -179,6 +73,7 @@ export class Context implements MeterItems {
     this.#loadMeasure = loadMeasure;
     this.bound = bound;
     this.recall = recall;
+    this.#isBound = isBound;
   }
 
   /**
@@ -260,8 +155,8 @@ export class Context implements MeterItems {
 
   /** The output of a result as the model is shown it. */
   shownOutput(entry: ResultEntry): ToolOutput {
-    const found = this.#items.findLast(({ item }) => item.kind === "entry" && item.entry === entry)?.item;
-    return (found?.kind === "entry" ? found.shown : null) ?? entry.output;
+    const item = this.#items[this.#positionOf(entry.seq) ?? -1]?.item;
+    return (item?.kind === "entry" ? item.shown : null) ?? entry.output;
   }
 
   /** Entry number of an item, null for the summary. */
@@ -272,9 +167,14 @@ export class Context implements MeterItems {
 
   /** Positions at which entries are shown; entries that are not shown have none. */
   positionsOf(seqs: readonly number[]): readonly number[] {
-    return this.#items.flatMap(({ item }, index) =>
-      item.kind === "entry" && seqs.includes(item.entry.seq) ? [index] : []
-    );
+    return [...new Set(seqs)].flatMap((seq) => this.#positionOf(seq) ?? []).sort((a, b) => a - b);
+  }
+
+  /** Pinned entries stand in front of the tail, in which no entry is left out. */
+  #positionOf(seq: number): number | null {
+    const { cut } = this.#view;
+    for (let at = 0; seq < cut && at < this.#head; at++) if (this.seqOf(at) === seq) return at;
+    return seq >= cut && seq < this.#entries.length ? this.#head + seq - cut : null;
   }
 
   /** What another view would show, parsed from scratch (condition C5 is verified on this, not assumed). */
@@ -303,47 +203,24 @@ export class Context implements MeterItems {
    * @param to One past the last item shown; by default all are.
    */
   messages(prefix?: string, to = this.#items.length): readonly Message[] {
-    const stale = prefix === undefined ? NONE : this.#prefixed(prefix).stale;
-    if (to < this.#items.length) {
-      return this.#gather({ items: this.#items.slice(0, to), stale, at: 0, round: [], messages: [] })
-        .messages;
-    }
-    const told = this.#told;
-    const goesOn = told !== null && told.items === this.#items && told.stale === stale;
-    this.#told = this.#gather(
-      goesOn ? told : { items: this.#items, stale, at: 0, round: [], messages: [] },
-    );
-    // A copy: who was given a list before is not to see it grow.
-    return [...this.#told.messages];
-  }
-
-  /** Takes in what stands behind the items that were gathered before. */
-  #gather({ items, stale, at, round, messages }: Told): Told {
-    for (let end = at; end < items.length; at = end) {
-      while (end < items.length && isResult(items[end] as Shown)) end++;
-      if (end === at) end++;
-      const next = items.slice(at, end);
-      // Results go on with the round of those before them.
-      const goesOn = round.length > 0 && round.concat(next).every(isResult);
-      if (goesOn) messages.pop();
-      round = goesOn ? [...round, ...next] : next;
-      messages.push(this.#message(round, stale));
-    }
-    return { items, stale, at: items.length, round, messages };
+    const stale = prefix === undefined ? NONE : this.staleOf(prefix);
+    return to < this.#items.length
+      ? this.#messages.once(this.#items.slice(0, to), stale)
+      : this.#messages.of(this.#items, stale);
   }
 
   /** What each message is made of: `summary`, entries by their refs, and results by those of their calls. */
   refs(): readonly (readonly string[])[] {
-    const refs: string[][] = [];
-    for (const [at, shown] of this.#items.entries()) {
-      const { item } = shown;
-      const last = this.#items[at - 1];
-      if (item.kind === "summary") refs.push(["summary"]);
-      else if (item.entry.kind !== "result") refs.push([`e${item.entry.seq}`]);
-      else if (last !== undefined && isResult(last)) refs.at(-1)?.push(item.entry.call);
-      else refs.push([item.entry.call]);
-    }
-    return refs;
+    return refsOf(this.#items);
+  }
+
+  /**
+   * Numbers of the answers whose signed reasoning is left out (C6).
+   *
+   * @param prefix Name of what comes before the messages.
+   */
+  staleOf(prefix: string): ReadonlySet<number> {
+    return this.#prefixed(prefix).stale;
   }
 
   /**
@@ -358,24 +235,12 @@ export class Context implements MeterItems {
   #prefixed(prefix: string): PrefixedLog {
     const name = viewPrefix(prefix, this.#view.version);
     // Within a turn nothing is added to the completed ones.
-    const key = `${name} ${this.#turn}`;
+    const key = `${name} ${this.#isBound ? this.#items.length : this.#turn}`;
     if (this.#lastPrefix?.key !== key) {
       const entries = this.#items.flatMap(({ item }) => item.kind === "entry" ? [item.entry] : []);
-      this.#lastPrefix = { key, log: prefixLog(entries, name) };
+      this.#lastPrefix = { key, log: prefixLog(entries, name, { isBound: this.#isBound }) };
     }
     return this.#lastPrefix.log;
-  }
-
-  #message(round: readonly Shown[], stale: ReadonlySet<number>): Message {
-    const [first] = round;
-    const isBare = first?.item.kind === "entry" && stale.has(first.item.entry.seq);
-    const known = first && this.#rendered.get(first);
-    const isKnown = known?.isBare === isBare && known.round.length === round.length &&
-      round.every((shown, at) => shown === known.round[at]);
-    if (isKnown) return known.message;
-    const message = render(round.map(({ item }) => item), isBare);
-    if (first !== undefined) this.#rendered.set(first, { round, isBare, message });
-    return message;
   }
 
   async #project(view: StoredView): Promise<[Shown[], number]> {

@@ -63,6 +63,12 @@ function factsOf(line: LedgerLine): readonly Fact[] {
   return [...lines, ...tokensIn(isPair ? `${line.args}\n${said}` : said)];
 }
 
+/** What is remembered of a fact: its tokens are counted when it is first wanted, as of many few ever are. */
+interface Known {
+  readonly kind: FactKind;
+  tokens?: number;
+}
+
 /** Lines that are being counted into a range. Adding one costs what it holds, not what the range holds already. */
 export class RangeSum {
   readonly #sums: Sums = new Map();
@@ -71,7 +77,9 @@ export class RangeSum {
   #users = 0;
   #answers = 0;
   /** By their text, the newest last. */
-  readonly #facts = new Map<string, { readonly kind: FactKind; tokens?: number }>();
+  #facts = new Map<string, Known>();
+  /** Lines that were counted since facts were last asked for. */
+  #unread: LedgerLine[] = [];
   readonly #measure: (text: string) => number;
 
   /** Makes an empty one. `measure` counts what a fact takes. */
@@ -89,27 +97,34 @@ export class RangeSum {
     }
     this.#users += line.kind === "range" ? line.users : line.kind === "user" ? 1 : 0;
     this.#answers += line.kind === "range" ? line.answers : line.kind === "answer" ? 1 : 0;
-    for (const { kind, text } of factsOf(line)) {
-      const known = this.#facts.get(text);
-      this.#facts.delete(text);
-      this.#facts.set(text, known ?? { kind });
+    this.#unread.push(line);
+  }
+
+  /** Reads the newest of the lines that have come, as many as tell the facts that are remembered. */
+  #read(): void {
+    const found = new Map<string, Known>();
+    for (const line of this.#unread.splice(0).reverse()) {
+      if (found.size >= MAX_FACTS) break;
+      // A fact stands where it was named last, and is of the kind that it was first.
+      for (const { kind, text } of factsOf(line).toReversed()) {
+        found.set(text, this.#facts.get(text) ?? { kind });
+      }
     }
-    for (const [text] of this.#facts) {
-      if (this.#facts.size <= MAX_FACTS) break;
-      this.#facts.delete(text);
-    }
+    for (const text of found.keys()) this.#facts.delete(text);
+    this.#facts = new Map([...this.#facts, ...[...found].reverse()].slice(-MAX_FACTS));
   }
 
   /** The newest facts of each kind in turn, within so many tokens; then they stand in the order they came. */
   facts(tokens: number): { readonly texts: readonly string[]; readonly tokens: number } {
-    const byKind = FACT_KINDS.map((wanted) => [...this.#facts].filter(([, { kind }]) => kind === wanted));
+    this.#read();
+    const found = Map.groupBy(this.#facts, ([, { kind }]) => kind);
+    const byKind = FACT_KINDS.map((kind) => found.get(kind) ?? []);
     const chosen = new Set<string>();
     let left = tokens;
     while (left > LEAST_FACT && byKind.some((facts) => facts.length > 0)) {
       for (const facts of byKind) {
         const [text, fact] = facts.pop() ?? [];
         if (text === undefined || fact === undefined) continue;
-        // Counted when it is first wanted, and once: of many, few ever are.
         fact.tokens ??= this.#measure(JSON.stringify(text)) + 1;
         if (fact.tokens > left) continue;
         left -= fact.tokens;

@@ -13,7 +13,8 @@ import type { JsonObject } from "../formats/format.ts";
 import { isSystem } from "../formats/pieces.ts";
 import type { Reading } from "../formats/read.ts";
 import { rereadTranscript } from "../formats/reread.ts";
-import { fitLedger, pairsIn, renderLedger, type Run } from "./ledger.ts";
+import { fitLedger, maxProse } from "./fit_ledger.ts";
+import { pairsIn, renderLedger, type Run } from "./ledger.ts";
 import type { Mended } from "./mended.ts";
 import { type LedgerPair, linesOf, rawFrom } from "./wire_ledger.ts";
 import { type Numbered, numberMessages, runsOf } from "./wire_numbers.ts";
@@ -169,16 +170,15 @@ function writeSummary(
   const { lines, pairs, refs } = linesOf(input, { removed, numbers });
   const prose = summary ?? ledgers.map((ledger) => ledger.prose).filter((text) => text !== "").join("\n\n");
   const proseTokens = prose === "" ? 0 : measure(prose) + 2;
-  if (summary !== undefined && proseTokens > reserve / 2) {
+  const limit = maxProse(reserve);
+  if (summary !== undefined && proseTokens > limit) {
     throw new SelvageError(
       "summary_too_large",
-      `Cannot use the summary: found ${proseTokens} tokens, wanted at most ${
-        Math.floor(reserve / 2)
-      }, half of the reserve`,
-      { fields: { field: "summary", tokens: proseTokens, limit: Math.floor(reserve / 2) } },
+      `Cannot use the summary: found ${proseTokens} tokens, wanted at most ${limit}, half of the reserve`,
+      { fields: { field: "summary", tokens: proseTokens, limit } },
     );
   }
-  const keepsProse = proseTokens > 0 && proseTokens <= reserve / 2;
+  const keepsProse = proseTokens > 0 && proseTokens <= limit;
   // One message costs a little beside its text, in our count and in the reader's.
   const room = reserve - (keepsProse ? proseTokens : 0) - 8;
   const ledger = fitLedger([...earlier, ...lines], { tokens: room, measure, below });

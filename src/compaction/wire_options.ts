@@ -19,7 +19,7 @@ export interface CompactTranscriptOptions {
   readonly lookback?: number;
   /** Share of the budget by which a cut may keep less. Default 0.15. */
   readonly lookahead?: number;
-  /** Tokens kept free for the summary. Default 15 % of the budget, 300 to 4,000. */
+  /** Tokens kept free for the summary. Default 15 % of the budget, 300 to 4,000, at most a third of it. */
   readonly summaryReserve?: number;
   /** Messages that stay verbatim; ledgers of earlier compactions go into the new one all the same. */
   readonly pinned?: readonly number[];

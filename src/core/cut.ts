@@ -64,7 +64,7 @@ export type CutPlan =
     readonly nearest: { readonly before: number | null; readonly after: number | null };
   };
 
-/** The frame of a ledger, and one range that counts everything. */
+/** No summary says anything in fewer tokens: what frames it takes most of them. A test holds the ledger to it. */
 const LEAST_SUMMARY = 110;
 
 /** No result is trimmed below this many tokens, unless a policy says otherwise. */

@@ -1,5 +1,6 @@
 /**
- * How a model is to answer, in words that every provider has its own for.
+ * What a turn may set: how its model is to answer, in words that every provider has its own for, and when its context
+ * is compacted.
  *
  * @module
  */

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { applyCompaction, maxProse, planCompaction } from "../compaction/compact.ts";
+import { applyCompaction, planCompaction } from "../compaction/compact.ts";
 import { requireWithin } from "../compaction/budget.ts";
 import { summaryText } from "../compaction/context.ts";
+import { maxProse } from "../compaction/fit_ledger.ts";
 import { pinnedEntries } from "../compaction/pins.ts";
 import type { Rejection } from "../core/verify.ts";
 import type { CompactionNote } from "../ports.ts";

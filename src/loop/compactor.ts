@@ -7,12 +7,12 @@
 import {
   applyCompaction,
   type Compaction,
-  maxProse,
   planCompaction,
   type PlannedCompaction,
 } from "../compaction/compact.ts";
 import type { Budget } from "../compaction/budget.ts";
 import type { Context } from "../compaction/context.ts";
+import { maxProse } from "../compaction/fit_ledger.ts";
 import type { Clock, Model, ModelRequest, SessionHead, Tool } from "../ports.ts";
 import type { ContextMeter, MeterReading } from "../tokens/meter.ts";
 import { BackgroundCompaction, type Writing } from "./background.ts";

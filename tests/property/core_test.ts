@@ -1,7 +1,7 @@
 /**
  * Properties of the core over random logs, judged by the naive oracle. fast-check prints seed and path of a
- * failure; `SELVAGE_FUZZ` sets the number of runs of each property. Past 300 lines because all properties share
- * the policies and the judgement of what an application deserves.
+ * failure; `SELVAGE_FUZZ` sets the number of runs of each property. Over 300 lines: all properties share the policies
+ * and the judgement of what an application deserves.
  *
  * @module
  */

@@ -7,7 +7,8 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { fitLedger, type LedgerLine, pairsIn, renderLedger } from "../../src/compaction/ledger.ts";
+import { fitLedger } from "../../src/compaction/fit_ledger.ts";
+import { type LedgerLine, pairsIn, renderLedger } from "../../src/compaction/ledger.ts";
 import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import { checkMessages, estimateTokens, readTranscript, repairTranscript } from "../../src/transcripts.ts";
 import { holdsCompaction, holdsMerge, holdsPlan, holdsRepair, judge, read, squeeze } from "./_laws.ts";

@@ -3556,7 +3556,7 @@ function openCalls({ transcript, pieces }) {
   });
 }
 
-var ABORTED = "Aborted: the call did not finish";
+var ABORTED_TEXT = "Aborted: the call did not finish";
 function mendPairs(mending) {
   const isApproval = ({ call }) => mending.places[call]?.piece.approval === true;
   if (mending.reading.format.name === "ai-sdk") {
@@ -3569,7 +3569,7 @@ function mendPairs(mending) {
       const interim = mending.places[pair.result ?? -1]?.piece.text ?? "";
       const what = call.piece.isHosted ? "Took out the call, which nobody else can answer" : "Answered the call";
       mending.report("missing_result", call, call.piece.isHosted ? what : `${what} with an error: it did not finish`);
-      mending.answer(call, interim === "" ? ABORTED : `${ABORTED}. Its last interim result: ${interim}`);
+      mending.answer(call, interim === "" ? ABORTED_TEXT : `${ABORTED_TEXT}. Its last interim result: ${interim}`);
     }
     for (const record of mending.results.get(pair.call) ?? []) mendName(mending, {
       call,
@@ -4565,6 +4565,8 @@ var RangeSum = class {
   #answers = 0;
   /** By their text, the newest last. */
   #facts = /* @__PURE__ */ new Map();
+  /** Lines that were counted since facts were last asked for. */
+  #unread = [];
   #measure;
   /** Makes an empty one. `measure` counts what a fact takes. */
   constructor(measure) {
@@ -4582,23 +4584,32 @@ var RangeSum = class {
     }
     this.#users += line.kind === "range" ? line.users : line.kind === "user" ? 1 : 0;
     this.#answers += line.kind === "range" ? line.answers : line.kind === "answer" ? 1 : 0;
-    for (const { kind, text } of factsOf(line)) {
-      const known = this.#facts.get(text);
-      this.#facts.delete(text);
-      this.#facts.set(text, known ?? {
-        kind
-      });
+    this.#unread.push(line);
+  }
+  /** Reads the newest of the lines that have come, as many as tell the facts that are remembered. */
+  #read() {
+    const found = /* @__PURE__ */ new Map();
+    for (const line of this.#unread.splice(0).reverse()) {
+      if (found.size >= MAX_FACTS) break;
+      for (const { kind, text } of factsOf(line).toReversed()) {
+        found.set(text, this.#facts.get(text) ?? {
+          kind
+        });
+      }
     }
-    for (const [text] of this.#facts) {
-      if (this.#facts.size <= MAX_FACTS) break;
-      this.#facts.delete(text);
-    }
+    for (const text of found.keys()) this.#facts.delete(text);
+    this.#facts = new Map([
+      ...this.#facts,
+      ...[
+        ...found
+      ].reverse()
+    ].slice(-MAX_FACTS));
   }
   /** The newest facts of each kind in turn, within so many tokens; then they stand in the order they came. */
   facts(tokens) {
-    const byKind = FACT_KINDS.map((wanted) => [
-      ...this.#facts
-    ].filter(([, { kind }]) => kind === wanted));
+    this.#read();
+    const found = Map.groupBy(this.#facts, ([, { kind }]) => kind);
+    const byKind = FACT_KINDS.map((kind) => found.get(kind) ?? []);
     const chosen = /* @__PURE__ */ new Set();
     let left = tokens;
     while (left > LEAST_FACT && byKind.some((facts) => facts.length > 0)) {
@@ -4703,74 +4714,6 @@ function pairsIn(lines) {
     for (const by of Object.values(line.calls)) for (const times of Object.values(by)) total += times;
   }
   return total;
-}
-var FACTS_SHARE = 0.4;
-var NAMED = 4;
-var LATEST = 2;
-var TASK = 100;
-function fitLedger(lines, { tokens, measure, ...frame }) {
-  const sum = new RangeSum(measure);
-  const single = [];
-  for (const line of lines) {
-    if (line.kind === "range") sum.add(line);
-    else single.push(line);
-  }
-  single.sort((a, b) => a.seq - b.seq);
-  const sizes = single.map((line) => measure(renderLine(line)) + 1);
-  const isBegun = lines.some((line) => line.kind === "range" && line.users > 0);
-  const task = isBegun ? -1 : single.findIndex(({ kind }) => kind === "user");
-  const rankOf = (index) => {
-    if (index === task) return 3;
-    if (index >= single.length - LATEST) return 2;
-    return single[index]?.kind === "user" ? 1 : 0;
-  };
-  const order = [
-    ...single.keys()
-  ].sort((a, b) => rankOf(a) - rankOf(b) || a - b);
-  const gone = /* @__PURE__ */ new Set();
-  const keptWith = (range3) => {
-    const rest = single.filter((_, index) => !gone.has(index));
-    return range3 === null ? rest : [
-      range3,
-      ...rest
-    ];
-  };
-  const fits = (range3) => measureText(renderLedger(keptWith(range3), frame), measure) <= tokens;
-  const bare = measureText(renderLedger([], frame), measure);
-  const room = Math.floor(Math.max(0, tokens - bare) * FACTS_SHARE);
-  let total = sizes.reduce((a, b) => a + b, 0) + bare;
-  let next = 1.2 * tokens;
-  for (const index of order) {
-    const line = single[index];
-    if (line === void 0) continue;
-    const facts = total <= next || index === task ? sum.facts(room) : null;
-    if (facts !== null && (total + facts.tokens <= next || index === task)) {
-      if (fits(sum.toRange(MAX_NAMES, facts.texts))) break;
-      next = total - tokens / 100;
-    }
-    if (index === task && line.kind === "user") {
-      single[index] = {
-        ...line,
-        text: clip(line.text, TASK)
-      };
-      if (fits(sum.toRange(0))) break;
-    }
-    sum.add(line);
-    gone.add(index);
-    total -= sizes[index] ?? 0;
-  }
-  let range2 = sum.toRange();
-  let names = Math.min(MAX_NAMES, Object.keys(range2?.calls ?? {}).length);
-  for (; names > 0 && !fits(range2); range2 = sum.toRange(names)) names--;
-  if (range2 === null) return keptWith(null);
-  let left = tokens - measureText(renderLedger(keptWith(range2), frame), measure) - NAMED;
-  for (; left > 0; left = Math.floor(left * 0.9) - 2) {
-    const { texts } = sum.facts(left);
-    if (texts.length === 0) break;
-    const full = sum.toRange(names, texts);
-    if (fits(full)) return keptWith(full);
-  }
-  return keptWith(range2);
 }
 
 var STATUSES = [
@@ -4970,6 +4913,80 @@ function isHopeless({ made, hasMoreCuts }, policy, reason) {
   const { transcript } = made;
   const last = transcript.tokensBetween(transcript.atomStart(transcript.atomCount - 1), transcript.messages);
   return !hasMoreCuts && (policy.reserve ?? 0) + last > policy.budget * (1 + (policy.lookback ?? 0.15));
+}
+
+var PROSE_SHARE = 0.5;
+function maxProse(reserve) {
+  return Math.floor(reserve * PROSE_SHARE);
+}
+var FACTS_SHARE = 0.4;
+var NAMED = 4;
+var LATEST = 2;
+var TASK = 100;
+function fitLedger(lines, { tokens, measure, ...frame }) {
+  const sum = new RangeSum(measure);
+  const single = [];
+  for (const line of lines) {
+    if (line.kind === "range") sum.add(line);
+    else single.push(line);
+  }
+  single.sort((a, b) => a.seq - b.seq);
+  const sizes = single.map((line) => measure(renderLine(line)) + 1);
+  const isBegun = lines.some((line) => line.kind === "range" && line.users > 0);
+  const task = isBegun ? -1 : single.findIndex(({ kind }) => kind === "user");
+  const rankOf = (index) => {
+    if (index === task) return 3;
+    if (index >= single.length - LATEST) return 2;
+    return single[index]?.kind === "user" ? 1 : 0;
+  };
+  const order = [
+    ...single.keys()
+  ].sort((a, b) => rankOf(a) - rankOf(b) || a - b);
+  const gone = /* @__PURE__ */ new Set();
+  const keptWith = (range3) => {
+    const rest = single.filter((_, index) => !gone.has(index));
+    return range3 === null ? rest : [
+      range3,
+      ...rest
+    ];
+  };
+  const most = tokens - MESSAGE_OVERHEAD;
+  const fits = (range3) => measure(renderLedger(keptWith(range3), frame), most) <= most;
+  const bare = measureText(renderLedger([], frame), measure);
+  const room = Math.floor(Math.max(0, tokens - bare) * FACTS_SHARE);
+  let total = sizes.reduce((a, b) => a + b, 0) + bare;
+  let next = 1.2 * tokens;
+  for (const index of order) {
+    const line = single[index];
+    if (line === void 0) continue;
+    const facts = total <= next || index === task ? sum.facts(room) : null;
+    if (facts !== null && (total + facts.tokens <= next || index === task)) {
+      if (fits(sum.toRange(MAX_NAMES, facts.texts))) break;
+      next = total - tokens / 100;
+    }
+    if (index === task && line.kind === "user") {
+      single[index] = {
+        ...line,
+        text: clip(line.text, TASK)
+      };
+      if (fits(sum.toRange(0))) break;
+    }
+    sum.add(line);
+    gone.add(index);
+    total -= sizes[index] ?? 0;
+  }
+  let range2 = sum.toRange();
+  let names = Math.min(MAX_NAMES, Object.keys(range2?.calls ?? {}).length);
+  for (; names > 0 && !fits(range2); range2 = sum.toRange(names)) names--;
+  if (range2 === null) return keptWith(null);
+  let left = tokens - measureText(renderLedger(keptWith(range2), frame), measure) - NAMED;
+  for (; left > 0; left = Math.floor(left * 0.9) - 2) {
+    const { texts } = sum.facts(left);
+    if (texts.length === 0) break;
+    const full = sum.toRange(names, texts);
+    if (fits(full)) return keptWith(full);
+  }
+  return keptWith(range2);
 }
 
 var seen = /* @__PURE__ */ new WeakMap();
@@ -5359,16 +5376,17 @@ function writeSummary(input, { removed, policy, summary, numbered, below }) {
   });
   const prose = summary ?? ledgers.map((ledger2) => ledger2.prose).filter((text) => text !== "").join("\n\n");
   const proseTokens = prose === "" ? 0 : measure(prose) + 2;
-  if (summary !== void 0 && proseTokens > reserve / 2) {
-    throw new SelvageError("summary_too_large", `Cannot use the summary: found ${proseTokens} tokens, wanted at most ${Math.floor(reserve / 2)}, half of the reserve`, {
+  const limit = maxProse(reserve);
+  if (summary !== void 0 && proseTokens > limit) {
+    throw new SelvageError("summary_too_large", `Cannot use the summary: found ${proseTokens} tokens, wanted at most ${limit}, half of the reserve`, {
       fields: {
         field: "summary",
         tokens: proseTokens,
-        limit: Math.floor(reserve / 2)
+        limit
       }
     });
   }
-  const keepsProse = proseTokens > 0 && proseTokens <= reserve / 2;
+  const keepsProse = proseTokens > 0 && proseTokens <= limit;
   const room = reserve - (keepsProse ? proseTokens : 0) - 8;
   const ledger = fitLedger([
     ...earlier,
