@@ -93,7 +93,6 @@ export function compactSteps(options: CompactStepsOptions): CompactSteps {
     const facts = modelFacts(name, options.tokenFactor === undefined ? {} : { factor: options.tokenFactor });
     const said = typeof instructions === "string" ? instructions : JSON.stringify(instructions ?? "");
     return {
-      ...options,
       settings: options,
       facts,
       fixed: fixed ?? learned.get(name) ?? Math.ceil(utf8Length(said) / 3),

@@ -4,19 +4,46 @@
  * @module
  */
 import type { Budget } from "../compaction/budget.ts";
+import { viewPrefix } from "../compaction/prefix.ts";
+import type { Measures } from "../loop/measures.ts";
 import type { Entry } from "../ports.ts";
-import { measureOutput, type TextMeasure } from "../tokens/measure.ts";
+import { measureOutput } from "../tokens/measure.ts";
 import type { ContextMeter } from "../tokens/meter.ts";
+import { PREFIX } from "./shown.ts";
 
-/** A result of an earlier step, shortened where no room would ever be enough for it. */
-export async function capped(
-  entry: Entry,
-  { budget, meter, measures }: {
-    readonly budget: Budget;
-    readonly meter: ContextMeter;
-    readonly measures: { readonly bound: TextMeasure; readonly loadMeasure: () => Promise<TextMeasure> };
-  },
-): Promise<Entry> {
+/** Signed reasoning from before a view that is found again was made under something else. */
+const EARLIER = `${PREFIX}.earlier`;
+
+/** With what a history is met. */
+export interface Met {
+  /** Entries from before the view that was found again; 0 for none. */
+  readonly seen: number;
+  /** Number of the view in force. */
+  readonly version: number;
+  readonly budget: Budget;
+  readonly meter: ContextMeter;
+  readonly measures: Measures;
+}
+
+/**
+ * The entries of steps that were done before a loop was followed, as they would be had it been followed then.
+ *
+ * @param entries The entries.
+ * @param met With what they are met.
+ */
+export function asMet(entries: readonly Entry[], met: Met): Promise<readonly Entry[]> {
+  const prefix = viewPrefix(PREFIX, met.version);
+  return Promise.all(
+    entries.map(async (entry) =>
+      entry.kind === "assistant"
+        ? { ...entry, prefix: entry.seq < met.seen ? EARLIER : prefix }
+        : await capped(entry, met)
+    ),
+  );
+}
+
+/** A result, shortened where no room would ever be enough for it. */
+async function capped(entry: Entry, { budget, meter, measures }: Met): Promise<Entry> {
   if (entry.kind !== "result" || entry.cap !== undefined) return entry;
   const most = Math.floor(budget.maxResult / meter.factor);
   if (measureOutput(entry.output, measures.bound) <= most) return entry;

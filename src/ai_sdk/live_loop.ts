@@ -1,7 +1,6 @@
 /**
  * One loop of somebody else's, followed step by step: its messages as a log, the view in force on it, the meter, and
- * the engine that a turn of our own has. Over 300 lines, since how a loop is met and how it goes on must agree on all
- * of these.
+ * the engine that a turn of our own has.
  *
  * @module
  */
@@ -9,26 +8,24 @@ import { type Budget, computeBudget } from "../compaction/budget.ts";
 import { Context } from "../compaction/context.ts";
 import { type Imported, importMessages } from "../compaction/import.ts";
 import { parseLedger } from "../compaction/parse_ledger.ts";
-import { prefixLog } from "../compaction/prefix.ts";
 import { type FoundView, type RememberedView, withRemembered } from "../compaction/remembered_views.ts";
 import { SelvageError } from "../core/errors.ts";
-import { viewMessages } from "../core/view.ts";
 import { capOf } from "../loop/cap.ts";
 import { Compactor } from "../loop/compactor.ts";
-import { loadMeasure } from "../loop/measures.ts";
+import { measuresFor } from "../loop/measures.ts";
 import type { Clock, Entry, Model, Tool } from "../ports.ts";
-import { boundTokens, withMedia } from "../tokens/measure.ts";
 import { ContextMeter } from "../tokens/meter.ts";
 import type { ModelFacts } from "../tokens/models.ts";
 import { isPlausible } from "../tokens/usage.ts";
 import type { CompactStepsEvent, CompactStepsOptions } from "./options.ts";
-import { capped, isSameEntry } from "./history.ts";
+import { asMet, isSameEntry } from "./history.ts";
 import { PREFIX, Renderer } from "./shown.ts";
 import { lacksThought } from "./thoughts.ts";
 import type { LoopMessage, LoopStep } from "./types.ts";
 
 /** What a loop is followed with. */
-export interface LiveLoopOptions extends Pick<CompactStepsOptions, "pin" | "graceMs"> {
+export interface LiveLoopOptions {
+  /** What the caller has set; what follows is made of it. */
   readonly settings: CompactStepsOptions;
   readonly facts: ModelFacts;
   /** Estimate for system text and tools, in the provider's tokens. */
@@ -48,9 +45,6 @@ export interface Advance {
   /** The step before it. */
   readonly last: LoopStep | undefined;
 }
-
-/** Signed reasoning from before a view that is found again was made under something else. */
-const EARLIER = `${PREFIX}.earlier`;
 
 /** A loop as it goes on. */
 export class LiveLoop {
@@ -88,11 +82,7 @@ export class LiveLoop {
     const imported = importMessages(source);
     const { settings, fixed, facts } = options;
     const budget = budgetOf(settings, fixed);
-    const measures = {
-      bound: withMedia(boundTokens, facts.media),
-      loadMeasure: async () => withMedia(await loadMeasure(), facts.media),
-      recall: settings.recall ?? false,
-    };
+    const measures = measuresFor(facts.media, settings.recall ?? false);
     const meter = new ContextMeter({ factor: facts.factor, fixed, window: budget.window });
     const whole = await Context.create(imported.entries, { view: null, ...measures });
     const isSmall = (await meter.read(whole, budget.compactAt)).tier === "bound";
@@ -103,15 +93,9 @@ export class LiveLoop {
     const seen = found === null || view === null
       ? 0
       : imported.places.findLastIndex(({ message }) => message < found.messages) + 1;
-    const before = await Promise.all(
-      entries.slice(0, last).map(async (entry): Promise<Entry> => {
-        if (entry.kind === "assistant") {
-          return { ...entry, prefix: entry.seq < seen ? EARLIER : `${PREFIX}.${view?.version ?? 0}` };
-        }
-        return await capped(entry, { budget, meter, measures });
-      }),
-    );
-    const context = await Context.create(before, { view, ...measures });
+    const version = view?.version ?? 0;
+    const before = await asMet(entries.slice(0, last), { seen, version, budget, meter, measures });
+    const context = await Context.create(before, { view, isBound: facts.thinking === "bound", ...measures });
     const loop = new LiveLoop({ source, imported, context, meter, budget, options });
     loop.#known = { to: seen, caps: new Map(found?.caps) };
     // Room is made before results are given a share of it.
@@ -131,7 +115,8 @@ export class LiveLoop {
       readonly options: LiveLoopOptions;
     },
   ) {
-    const { settings, clock, tools, summarizer, graceMs = 5_000 } = options;
+    const { settings, clock, tools, summarizer } = options;
+    const { policy = "full", graceMs = 5_000 } = settings;
     this.source = source;
     this.#imported = imported;
     this.#task = this.#lastUser();
@@ -145,7 +130,7 @@ export class LiveLoop {
       context,
       meter,
       budget,
-      policy: settings.policy ?? "full",
+      policy,
       tools,
       // The view is kept by name of its prefix; a deferral does not outlive the process that the loop runs in.
       journal: { change: () => {} },
@@ -202,8 +187,7 @@ export class LiveLoop {
 
   /** The messages to send. */
   messages(): LoopMessage[] {
-    const isBound = this.#options.facts.thinking === "bound";
-    return this.#renderer.render(this.#imported, this.#context, { isBound });
+    return this.#renderer.render(this.#imported, this.#context);
   }
 
   /**
@@ -234,7 +218,9 @@ export class LiveLoop {
 
   async #append(entry: Entry, rest: readonly Entry[]): Promise<void> {
     const context = this.#context;
-    if (entry.kind === "assistant") return await context.append({ ...entry, prefix: this.#prefix() });
+    if (entry.kind === "assistant") {
+      return await context.append({ ...entry, prefix: context.prefixOf(PREFIX) });
+    }
     if (entry.kind === "user") return await context.append(entry);
     if (entry.seq < this.#known.to) {
       const cap = this.#known.caps.get(entry.seq);
@@ -247,14 +233,6 @@ export class LiveLoop {
     await context.append(cap === null ? entry : { ...entry, cap });
   }
 
-  /** Names what the answer that is appended now was made under (C6). */
-  #prefix(): string {
-    const { view, entries } = this.#context;
-    const shown = viewMessages(view, entries.length).flatMap((seq) => entries[seq] ?? []);
-    const isBound = this.#options.facts.thinking === "bound";
-    return prefixLog(shown, `${PREFIX}.${view.version}`, { isBound }).prefix;
-  }
-
   /** Takes the bill of the step whose answer was just appended. */
   #anchor(last: LoopStep | undefined): void {
     const { inputTokens = 0, outputTokens = 0 } = last?.usage ?? {};
@@ -263,7 +241,7 @@ export class LiveLoop {
     const context = this.#context;
     const bound = context.boundFrom(0);
     if (!isPlausible(usage, { bound, window, maxOutput: window })) return this.#meter.doubt(usage);
-    this.#calibrate(usage.inputTokens, bound - context.boundFrom(0 + context.length - 1));
+    this.#calibrate(usage.inputTokens, bound - context.boundFrom(context.length - 1));
     this.#meter.anchor(usage, context.length);
   }
 
@@ -293,7 +271,7 @@ export class LiveLoop {
   }
 
   #pinned(): readonly number[] {
-    const { pin = () => false } = this.#options;
+    const { pin = () => false } = this.#options.settings;
     const { places, messages } = this.#imported;
     const pinned = this.#context.entries.flatMap(({ kind, seq }) => {
       const message = messages[places[seq]?.message ?? -1];

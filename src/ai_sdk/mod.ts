@@ -6,4 +6,12 @@
 export { compactSteps } from "./compact_steps.ts";
 export type { CompactSteps } from "./compact_steps.ts";
 export type { CompactStepsEvent, CompactStepsOptions, Summarize, SummaryAsked } from "./options.ts";
-export type { LoopMessage, LoopStep, LoopTool, PreparedStep, StepOptions } from "./types.ts";
+export type {
+  ArgumentSchema,
+  CheckedArguments,
+  LoopMessage,
+  LoopStep,
+  LoopTool,
+  PreparedStep,
+  StepOptions,
+} from "./types.ts";

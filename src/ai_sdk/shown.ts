@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { Context } from "../compaction/context.ts";
-import { summaryText } from "../compaction/context.ts";
+import { type Context, summaryText } from "../compaction/context.ts";
 import type { Imported } from "../compaction/import.ts";
-import { prefixLog } from "../compaction/prefix.ts";
+import { isSigned } from "../compaction/prefix.ts";
+import { NO_ANSWER } from "../compaction/render.ts";
 import type { ToolOutput } from "../core/message.ts";
 import { viewMessages } from "../core/view.ts";
 import type { Entry } from "../ports.ts";
@@ -34,17 +34,14 @@ export class Renderer {
    *
    * @param imported The history.
    * @param context The view in force on it.
-   * @param options `isBound`: the model refuses signed reasoning behind another beginning than it was made under.
    */
   render<M extends LoopMessage>(
     { messages, places }: Pick<Imported<M>, "messages" | "places">,
     context: Context,
-    { isBound }: { readonly isBound: boolean },
   ): M[] {
     const { view, entries } = context;
     const shown = new Set(viewMessages(view, entries.length));
-    const stale =
-      prefixLog(entries.filter(({ seq }) => shown.has(seq)), `${PREFIX}.${view.version}`, { isBound }).stale;
+    const stale = context.staleOf(PREFIX);
     const own = Map.groupBy(entries, ({ seq }) => places[seq]?.message ?? -1);
     const out: M[] = [];
     let owner: Entry | null = null;
@@ -93,8 +90,8 @@ export class Renderer {
     const isKnown = known?.isBare === isBare && known.outputs.every((output, at) => output === outputs[at]);
     if (isKnown) return known.message as M;
     const kept = parts.map((part, at) => outputs[at] === null ? part : { ...part, output: outputs[at] })
-      .filter((part) => !isBare || part.type !== "reasoning" || part.providerOptions === undefined);
-    const content = kept.length > 0 ? kept : [{ type: "text", text: "(no answer)" }];
+      .filter((part) => !isBare || !isSigned(part));
+    const content = kept.length > 0 ? kept : [NO_ANSWER];
     const changed = { ...message, content };
     this.#made.set(message, { outputs, isBare, message: changed });
     return changed;

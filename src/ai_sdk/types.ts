@@ -38,13 +38,30 @@ export interface StepOptions<M extends LoopMessage = LoopMessage> {
   readonly instructions?: unknown;
 }
 
+/** A schema of arguments, in the form that Standard Schema has for it. */
+export interface ArgumentSchema {
+  /** The name that the standard gives it. */
+  readonly "~standard": {
+    /** Of the standard. */
+    readonly version: 1;
+    /** Who has made it. */
+    readonly vendor: string;
+    /** Says what arguments mean, or what is wrong with them. */
+    readonly validate: (value: unknown) => CheckedArguments | Promise<CheckedArguments>;
+  };
+}
+
+/** Arguments as a schema reads them, or what is wrong with them. */
+export type CheckedArguments =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string }[] };
+
 /** A tool of the AI SDK. */
 export interface LoopTool {
   /** What it does, for the model. */
   readonly description: string;
-  /** A zod schema of the arguments. */
-  // deno-lint-ignore no-explicit-any -- the AI SDK takes the types of a tool from its schema; ours are not its own
-  readonly inputSchema: any;
+  /** What it takes: a zod schema. */
+  readonly inputSchema: ArgumentSchema;
   /** Does the work. */
   readonly execute: (
     input: unknown,

@@ -50,10 +50,8 @@ export function readPrefix(prefix: string): { readonly before: string; readonly 
   return before === undefined ? null : { before, view: Number(view) };
 }
 
-type Part = Exclude<AssistantEntry["message"]["content"], string>[number];
-
 /** Reasoning with a provider's signature, or in a form that only the provider can read. */
-function isSigned(part: Part): boolean {
+export function isSigned(part: { readonly type: string; readonly providerOptions?: unknown }): boolean {
   return part.type === "reasoning" && part.providerOptions !== undefined;
 }
 

@@ -59,7 +59,7 @@ export function callAt(
 }
 
 /** Stands for an answer without any text: providers refuse an empty message, and without it two of the user's meet. */
-const NO_ANSWER: TextPart = { type: "text", text: "(no answer)" };
+export const NO_ANSWER: TextPart = { type: "text", text: "(no answer)" };
 
 function isBlank(part: { readonly type: string }): boolean {
   return part.type === "text" && "text" in part && String(part.text).trim() === "";

@@ -8,6 +8,7 @@ import type { Tool, ToolSchema } from "../ports.ts";
 import { loadCounter, utf8Length } from "../tokens/counter.ts";
 import { boundTokens, type TextMeasure, withMedia } from "../tokens/measure.ts";
 import { ContextMeter, type MeterState } from "../tokens/meter.ts";
+import type { MediaFamily } from "../tokens/models.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { hasRecall, toolsOf } from "./recall.ts";
 
@@ -25,14 +26,23 @@ export interface Measures {
   readonly recall: boolean;
 }
 
-/** The measures for a model's provider. */
-export function measuresOf(agent: ReadyAgent): Measures {
-  const { model: { media = "unknown" } } = agent;
+/**
+ * The measures for a provider.
+ *
+ * @param media How it prices what is no text.
+ * @param recall Whether the model can read originals.
+ */
+export function measuresFor(media: MediaFamily, recall: boolean): Measures {
   return {
-    recall: hasRecall(agent),
+    recall,
     bound: withMedia(boundTokens, media),
     loadMeasure: async () => withMedia(await loadMeasure(), media),
   };
+}
+
+/** The measures for an agent's model. */
+export function measuresOf(agent: ReadyAgent): Measures {
+  return measuresFor(agent.model.media ?? "unknown", hasRecall(agent));
 }
 
 /** What an agent's requests have in common. */

@@ -28,6 +28,12 @@ export function said(content: unknown): LoopMessage {
   return { role: "user", content };
 }
 
+/** What the user begins with. */
+export const TASK = said("The task: read all of it.");
+
+/** 6,400 tokens for messages; compaction is due over 4,160. */
+export const SMALL = { window: 8_000, fixed: 0, tokenFactor: 1 } as const;
+
 /** What is wrong with messages: pairs, and who speaks first. */
 export function faults(messages: readonly LoopMessage[]): readonly string[] {
   const reading = readTranscript(messages, { format: "ai-sdk", isSummary: isLedger });

@@ -4,15 +4,23 @@ import { compactSteps, type CompactStepsEvent, type LoopMessage } from "../../sr
 import { importMessages } from "../../src/compaction/import.ts";
 import { measureOutput } from "../../src/tokens/measure.ts";
 import { loadMeasure } from "../../src/loop/measures.ts";
-import { memoryStore } from "../../src/store/memory.ts";
 import { brokenOf } from "../property/_transcripts.ts";
 import { prose } from "../support/turns.ts";
-import { callPart, FakeLoop, faults, type Kind, KINDS, resultPart, round, said, summaryOf } from "./_loop.ts";
+import {
+  callPart,
+  FakeLoop,
+  faults,
+  type Kind,
+  KINDS,
+  resultPart,
+  round,
+  said,
+  SMALL,
+  summaryOf,
+  TASK,
+} from "./_loop.ts";
 
 const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 60) };
-const TASK = said("The task: read all of it.");
-/** 6,400 tokens for messages; compaction is due over 4,160. */
-const SMALL = { window: 8_000, fixed: 0, tokenFactor: 1 } as const;
 const KEEPS: Kind = "keeps what was returned";
 const WHOLE: Kind = "sends the whole history";
 
@@ -98,45 +106,6 @@ Deno.test("compactSteps() keeps the caller's own objects where they are shown wh
   assert.ok(whole.length > 5 && whole.every((message) => messages.includes(message as typeof rules)));
 });
 
-Deno.test("compactSteps() finds the view of another process in the store", async () => {
-  const store = memoryStore();
-  const loop = new FakeLoop(compactSteps({ ...SMALL, store }), { messages: [TASK], kind: WHOLE });
-  await loop.rounds(40);
-  const here = await loop.step([]);
-  const messages = structuredClone(loop.messages);
-  const events: CompactStepsEvent[] = [];
-  const onEvent = (event: CompactStepsEvent): void => void events.push(event);
-  const other = await compactSteps({ ...SMALL, store, onEvent })({ messages });
-  assert.deepEqual(other?.messages, here);
-  assert.deepEqual(events.filter(({ type }) => type === "compaction"), [], "nothing is summarised twice");
-  const stranger = await compactSteps({ ...SMALL, store, owner: { tenant: "other" } })({ messages });
-  assert.notDeepEqual(stranger?.messages, here);
-  assert.deepEqual(faults(stranger?.messages ?? []), []);
-});
-
-Deno.test("compactSteps() has one view where two processes compact the same history at once", async () => {
-  const store = memoryStore();
-  const messages = [TASK, ...Array.from({ length: 20 }, (_, n) => round(n)).flat()];
-  const steps = await Promise.all(
-    [0.35, 0.45, 0.25].map((compactTo) =>
-      compactSteps({ ...SMALL, store, compactTo })({ messages: structuredClone(messages) })
-    ),
-  );
-  assert.ok(steps[0]);
-  assert.deepEqual(steps[1], steps[0]);
-  assert.deepEqual(steps[2], steps[0]);
-});
-
-Deno.test("compactSteps() goes back to an earlier view where the history is another from some message on", async () => {
-  const prepareStep = compactSteps(SMALL);
-  const loop = new FakeLoop(prepareStep, { messages: [TASK], kind: WHOLE });
-  await loop.rounds(40);
-  const at = loop.sent.findIndex((sent) => summaryOf(sent) !== undefined) + 2;
-  const forked = [...loop.messages.slice(0, 1 + 2 * at), said("Something else, please.")];
-  const step = await prepareStep({ messages: forked });
-  assert.deepEqual(step?.messages.slice(0, -1), loop.sent[at]);
-});
-
 Deno.test("compactSteps() keeps loops apart that begin alike", async () => {
   const prepareStep = compactSteps(SMALL);
   const loops = [100, 200].map((seed) => ({
@@ -193,9 +162,7 @@ Deno.test.each(KINDS)(
     ]);
     await loop.rounds(2);
     const [shown, later] = loop.sent.slice(-2).map((sent) =>
-      sent.find(({ content }) =>
-        JSON.stringify(content).includes('"big"'.replace('"big"', "characters are left out"))
-      )
+      sent.find(({ content }) => JSON.stringify(content).includes("characters are left out"))
     );
     assert.match(JSON.stringify(shown), /the whole result is entry e\d+\.0\]/);
     assert.deepEqual(later, shown);
@@ -254,16 +221,6 @@ Deno.test("compactSteps() keeps what is pinned, and the task of the run, whateve
   assert.ok(texts.includes(note.content) && texts.includes("Now the tests."));
 });
 
-Deno.test("compactSteps() keeps the ledger of a loop that another process has followed", async () => {
-  const loop = new FakeLoop(compactSteps(SMALL), { messages: [TASK], kind: KEEPS });
-  await loop.rounds(30);
-  const ledger = summaryOf(loop.sent.at(-1)!)!;
-  const next = new FakeLoop(compactSteps(SMALL), { messages: structuredClone(loop.messages), kind: KEEPS });
-  for (let n = 0; n < 30; n++) await next.step(round(100 + n));
-  for (const sent of next.sent) assert.ok(sent.some(({ content }) => content === ledger));
-  assert.notEqual(summaryOf(next.sent.at(-1)!), ledger);
-});
-
 Deno.test("compactSteps() keeps system text in front, and takes later system text into the ledger", async () => {
   const rules = { role: "system", content: "Be brief." };
   const later = { role: "system", content: "From now on in French." };
@@ -296,65 +253,6 @@ Deno.test("compactSteps() keeps approvals with the call that they are about", as
   const recent = [TASK, ...Array.from({ length: 20 }, (_, n) => round(n)).flat(), ...asked];
   const kept = await compactSteps(SMALL)({ messages: recent });
   assert.deepEqual(kept?.messages.slice(-3), asked);
-});
-
-const reasoning = (text: string) => ({
-  type: "reasoning",
-  text,
-  providerOptions: { anthropic: { signature: `sig ${text}` } },
-});
-
-/** A round in which the model thought before it called. */
-function thoughtful(n: number): LoopMessage[] {
-  const [call, result] = round(n);
-  return [{ ...call!, content: [reasoning(`thought ${n}`), ...(call!.content as object[])] }, result!];
-}
-
-/** Thoughts that are sent. */
-function thoughtsIn(messages: readonly LoopMessage[]): readonly string[] {
-  return [...JSON.stringify(messages).matchAll(/sig (thought \d+)/g)].map(([, thought]) => thought!);
-}
-
-Deno.test.each(KINDS)(
-  "compactSteps() sends signed reasoning only behind the beginning it was made under, where the model wants that, in a loop that $kind",
-  async ({ kind }) => {
-    const model = { modelId: "claude-fable-5-1" };
-    const loop = new FakeLoop(compactSteps(SMALL), { messages: [TASK], kind, model });
-    for (let n = 0; n < 30; n++) await loop.step(thoughtful(n));
-    const since = new Map<string, string | undefined>();
-    for (const [n, sent] of loop.sent.entries()) {
-      for (const thought of thoughtsIn(sent)) assert.equal(since.get(thought), summaryOf(sent), thought);
-      since.set(`thought ${n}`, summaryOf(sent));
-    }
-    assert.ok(loop.sent.at(-1)!.length > 4 && thoughtsIn(loop.sent.at(-1)!).length > 0);
-  },
-);
-
-Deno.test("compactSteps() keeps signed reasoning of the run in progress where the model does not bind it", async () => {
-  const loop = new FakeLoop(compactSteps(SMALL), { messages: [TASK], kind: KEEPS });
-  for (let n = 0; n < 30; n++) await loop.step(thoughtful(n));
-  for (const sent of loop.sent.slice(1)) {
-    const answers = sent.filter(({ role }) => role === "assistant").length;
-    assert.equal(thoughtsIn(sent).length, answers);
-  }
-  await loop.step([{ role: "assistant", content: "All read." }]);
-  loop.say("Go on.");
-  const after = await loop.step([]);
-  assert.ok(thoughtsIn(after).length < after.filter(({ role }) => role === "assistant").length - 1);
-});
-
-Deno.test("compactSteps() goes on in memory where the store fails, and says so", async () => {
-  const events: CompactStepsEvent[] = [];
-  const store = { claim: () => Promise.reject(new Error("no disk")) };
-  const prepareStep = compactSteps({ ...SMALL, store, onEvent: (event) => events.push(event) });
-  const messages = [TASK, ...Array.from({ length: 20 }, (_, n) => round(n)).flat()];
-  const step = await prepareStep({ messages });
-  assert.ok(summaryOf(step?.messages ?? []));
-  assert.deepEqual(await prepareStep({ messages }), step);
-  const errors = events.filter(({ type }) => type === "error");
-  assert.ok(
-    errors.length > 0 && errors.every((event) => event.type === "error" && event.code === "store_failed"),
-  );
 });
 
 Deno.test("compactSteps() refuses what it cannot work with when it is made", () => {

@@ -3,16 +3,15 @@ import { compactSteps, type LoopMessage } from "../../src/ai_sdk/mod.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 import { startDouble } from "../support/openai_double.ts";
 import { prose } from "../support/turns.ts";
-import { callPart, FakeLoop, KINDS, resultPart, round, said, summaryOf } from "./_loop.ts";
+import { callPart, FakeLoop, KINDS, resultPart, round, SMALL, summaryOf, TASK } from "./_loop.ts";
 import { toolSet, VERSIONS } from "./_versions.ts";
 
-const SMALL = { window: 8_000, fixed: 0, tokenFactor: 1, recall: true } as const;
-const TASK = said("The task: read all of it.");
+const RECALLING = { ...SMALL, recall: true } as const;
 
 Deno.test.each(KINDS)(
   "recall reads what compactSteps() has taken from a loop that $kind",
   async ({ kind }) => {
-    const prepareStep = compactSteps(SMALL);
+    const prepareStep = compactSteps(RECALLING);
     const loop = new FakeLoop(prepareStep, { messages: [TASK], kind });
     await loop.rounds(30);
     const sent = await loop.step([]);
@@ -32,7 +31,7 @@ Deno.test.each(KINDS)(
 );
 
 Deno.test("recall reads the whole of a result that was shortened", async () => {
-  const prepareStep = compactSteps(SMALL);
+  const prepareStep = compactSteps(RECALLING);
   const loop = new FakeLoop(prepareStep, { messages: [TASK], kind: "keeps what was returned" });
   await loop.step([
     { role: "assistant", content: [callPart("big")] },
@@ -48,7 +47,7 @@ Deno.test("recall reads the whole of a result that was shortened", async () => {
 
 Deno.test("recall reads a history that no loop was followed on", async () => {
   const messages: LoopMessage[] = [TASK, ...round(0)];
-  const text = await compactSteps(SMALL).recall.execute({ ref: "e0" }, { messages });
+  const text = await compactSteps(RECALLING).recall.execute({ ref: "e0" }, { messages });
   assert.match(text, /The task: read all of it\./);
 });
 
@@ -65,7 +64,7 @@ Deno.test.each([...VERSIONS])(
       },
     });
     const ai = await load();
-    const prepareStep = compactSteps({ ...SMALL, maxOutput: 1_000 });
+    const prepareStep = compactSteps({ ...RECALLING, maxOutput: 1_000 });
     const read = {
       name: "read",
       description: "Reads",

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { compactSteps, type CompactStepsEvent, type Summarize } from "../../src/ai_sdk/mod.ts";
 import { ManualClock } from "../support/clock.ts";
-import { FakeLoop, said, summaryOf } from "./_loop.ts";
-
-const SMALL = { window: 8_000, fixed: 0, tokenFactor: 1 } as const;
-const TASK = said("The task: read all of it.");
+import { FakeLoop, SMALL, summaryOf, TASK } from "./_loop.ts";
 
 /** Lets what waits behind promises come to its turn. */
 async function settle(): Promise<void> {
