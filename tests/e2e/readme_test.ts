@@ -58,6 +58,22 @@ Deno.test("links between the documents lead to files and headings that exist", a
   ok(seen > 20, `${seen} links`);
 });
 
+Deno.test("ARCHITECTURE and CONTRIBUTING name files and folders that exist", async () => {
+  const root = new URL("../../", import.meta.url);
+  const names = new Set<string>();
+  for (const document of ["ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    const text = await Deno.readTextFile(new URL(document, root));
+    for (const [, name = ""] of text.matchAll(/`((?:[a-z_]+\/)+[a-z_]*(?:\.ts)?)`/g)) names.add(name);
+  }
+  ok(names.size > 40, `${names.size} names`);
+  for (const name of names) {
+    // Folders of the sources are named without theirs, and a module may go without its ending.
+    const places = [name, `${name}.ts`, `src/${name}`, `src/${name}.ts`];
+    const found = places.map((place) => Deno.stat(new URL(place, root)).then(() => true, () => false));
+    ok((await Promise.all(found)).includes(true), name);
+  }
+});
+
 /** The documents that users read, by their addresses. */
 async function documents(): Promise<ReadonlyMap<string, string>> {
   const root = new URL("../../", import.meta.url);
