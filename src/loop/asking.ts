@@ -95,7 +95,8 @@ export class Asking {
     try {
       this.#budget = budgetOf(this.#agent, { model: this.#agent.model.id, window });
       compactor.use(this.#budget);
-    } catch {
+    } catch (error) {
+      if (!(error instanceof SelvageError)) throw error;
       // A window too small to work in at all: the forced compaction is tried under the old thresholds.
     }
   }

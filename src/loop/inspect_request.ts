@@ -92,8 +92,8 @@ export async function inspectRequest(
       "step_not_found",
       `Cannot show the request of step ${step}: turn ${
         JSON.stringify(turn.slice(0, 128))
-      } has no such step, or no ` +
-        "answer to it yet",
+      } has no such step, ` +
+        "or no answer to it yet",
     );
   }
   const { state: { head, entries }, branch, entry } = found;

@@ -22,10 +22,12 @@ export class Turn {
 
   /** Opens a new turn and stores the user's message. */
   static async open(request: TurnRequest, ports: TurnPorts): Promise<Turn> {
+    // Before the lease: an input that cannot be copied leaves nothing behind.
+    const content = structuredClone(request.input);
     const opened = await openTurn(request, ports);
     const work = new TurnAtWork(opened, { request, store: ports.store });
     try {
-      const { input, pin, client } = request;
+      const { pin, client } = request;
       // What goes into the log in front of the input is stored with it.
       const { entries = [], ...change } = opened.before ?? {};
       work.journal.change(change);
@@ -33,7 +35,7 @@ export class Turn {
       await work.log.append({
         kind: "user",
         ...work.log.place(),
-        message: { role: "user", content: structuredClone(input) },
+        message: { role: "user", content },
         ...(pin === true ? { pinned: true } : {}),
         ...opened.asked,
         ...(client === undefined ? {} : { client }),

@@ -5,10 +5,11 @@
  * @module
  */
 import { z } from "zod";
+import { systemClock } from "../loop/clock.ts";
 import { defineTool } from "../loop/tools.ts";
 import type { Tool } from "../ports.ts";
 import { unitFacts, UNITS } from "./_facts.ts";
-import { ARCHIVE_FILES } from "./_files.ts";
+import { ARCHIVE_FILES, workspaceFiles } from "./_files.ts";
 import { byteLength, createOverlays, MAX_SESSION_BYTES, type Overlay, pathsOf, textOf } from "./_overlay.ts";
 
 /** Settings of {@link workspaceTools}. */
@@ -21,21 +22,6 @@ export interface WorkspaceOptions {
 
 const MAX_SESSIONS = 200;
 const MAX_MATCHES = 20;
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    function stop(): void {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-}
 
 /** Brings a path to the form `units/07/README.md`; the top is the empty text. */
 function normalize(path: string): string {
@@ -130,7 +116,7 @@ function check(overlay: Overlay, given: string): string {
       `exit 1: unit ${unit}: ${constant} in ${source} is ${found}, README.md asks for ${wanted}`,
     );
   }
-  const original = textOf({ written: new Map(), sealed: new Set() }, source) ?? "";
+  const original = workspaceFiles().get(source) ?? "";
   const expected = original.replace(`${constant} = ${found};`, `${constant} = ${wanted};`).trimEnd().split(
     "\n",
   );
@@ -169,7 +155,7 @@ function check(overlay: Overlay, given: string): string {
  */
 export function workspaceTools(options: WorkspaceOptions = {}): readonly Tool[] {
   const latencyMs = options.latencyMs ?? 40;
-  const sleep = options.sleep ?? wait;
+  const sleep = options.sleep ?? systemClock.sleep;
   const overlayOf = createOverlays(MAX_SESSIONS);
 
   const listFiles = defineTool({

@@ -16,6 +16,13 @@ Deno.test.each(
   assert.equal(await bench.store.read(KEY), null);
 });
 
+Deno.test("runTurn() refuses an input that cannot be kept, and stores nothing", async () => {
+  const bench = new Bench({});
+  const part = { type: "text" as const, text: "Go", providerOptions: { own: { later: () => 1 } } };
+  await assert.rejects(bench.run([part]), { name: "DataCloneError" });
+  assert.equal(await bench.store.read(KEY), null);
+});
+
 Deno.test("runTurn() names both numbers where it refuses an input", async () => {
   const bench = new Bench({ window: 8_000 });
   await assert.rejects(bench.run(prose(40_000)), (error: Error & { fields?: unknown }) => {
