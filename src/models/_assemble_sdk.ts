@@ -109,7 +109,16 @@ export class PartAssembler extends Assembler {
   }
 
   #add(part: Partial<OpenPart> & Pick<OpenPart, "kind">): OpenPart {
-    const made = { text: "", id: "", name: "", call: -1, isProviderRun: false, metadata: {}, ...part };
+    const made = {
+      text: "",
+      id: "",
+      name: "",
+      call: -1,
+      isProviderRun: false,
+      isWhole: false,
+      metadata: {},
+      ...part,
+    };
     this.#parts.push(made);
     return made;
   }
@@ -153,7 +162,7 @@ export class PartAssembler extends Assembler {
 
   #takeInput(part: Fields): void {
     const open = this.#open.get(`call ${part.id}`);
-    if (open === undefined) {
+    if (open === undefined || open.isWhole) {
       this.failure = badResponse("arguments without their tool call", this.context);
       return;
     }
@@ -167,8 +176,9 @@ export class PartAssembler extends Assembler {
 
   /** Takes a call as the provider says that it is, and passes on what of it was not seen yet. */
   #takeCall(part: Fields): void {
-    const open = this.#open.get(`call ${part.toolCallId}`) ?? this.#startCall(part, part.toolCallId);
+    const open = this.#begunCall(part) ?? this.#startCall(part, part.toolCallId);
     this.#note(open, part);
+    open.isWhole = true;
     open.isProviderRun ||= part.providerExecuted === true;
     const input = typeof part.input === "string" ? part.input : JSON.stringify(part.input ?? {});
     if (open.text === "" && open.call >= 0 && !open.isProviderRun && input !== "{}") {
@@ -176,6 +186,14 @@ export class PartAssembler extends Assembler {
     }
     open.text = input;
     if (open.call >= 0 && !open.isProviderRun) this.endInput(open.call);
+  }
+
+  /** The call that was begun and is now told whole: ids may clash, so that one of the same name comes first. */
+  #begunCall({ toolCallId, toolName }: Fields): OpenPart | undefined {
+    const begun = this.#parts.filter(({ id, isWhole, kind }) =>
+      kind === "call" && !isWhole && id === textOf(toolCallId)
+    );
+    return begun.find(({ name }) => name === toolName) ?? begun[0];
   }
 
   #takeResult(part: Fields): void {

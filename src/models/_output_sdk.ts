@@ -15,6 +15,8 @@ export interface OpenPart {
   /** Index among the calls that we have to answer; -1 for any other part. */
   readonly call: number;
   isProviderRun: boolean;
+  /** True for a call once the provider has said all of it: from then on its id stands for another one. */
+  isWhole: boolean;
   metadata: ProviderOptions;
   /** A part that came in one piece. */
   readonly whole?: AssistantPart;

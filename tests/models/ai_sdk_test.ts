@@ -138,6 +138,44 @@ Deno.test("aiSdk() takes calls that come whole, that begin only, and ids that co
   ]);
 });
 
+Deno.test.each([["whole", "the same id", "x"], ["whole", "no id", ""], [
+  "piece by piece",
+  "the same id",
+  "x",
+]])(
+  "aiSdk() takes calls that come %s with %s as calls of their own",
+  async (how, _, id) => {
+    const names = ["get", "put", "put"];
+    const pieces = names.flatMap((toolName, n) => [
+      { type: "tool-input-start", id, toolName },
+      { type: "tool-input-delta", id, delta: `{"n":${n}}` },
+      { type: "tool-input-end", id },
+    ]);
+    const whole = names.map((toolName, n) => ({
+      type: "tool-call",
+      toolCallId: id,
+      toolName,
+      input: `{"n":${n}}`,
+    }));
+    const { message } = await finished([...(how === "whole" ? [] : pieces), ...whole, finish("tool-calls")]);
+    assert.ok(typeof message.content !== "string");
+    assert.deepEqual(
+      message.content.map((part) => part.type === "tool-call" ? [part.toolName, part.input] : part),
+      names.map((name, n) => [name, { n }]),
+    );
+  },
+);
+
+Deno.test("aiSdk() takes no arguments for a call that was whole before", async () => {
+  const { error } = await run([
+    ...call,
+    { type: "tool-input-delta", id: "a", delta: "1" },
+    finish("tool-calls"),
+  ]);
+  assert.ok(error instanceof SelvageError);
+  assert.equal(error.code, "model_bad_response");
+});
+
 Deno.test("aiSdk() lets go of a stream that is opened after the abort, and of one that is not read to its end", async () => {
   const { model, seen } = language([...text, finish(), { type: "ping" }, { type: "ping" }]);
   const opened = Promise.withResolvers<void>();
