@@ -56,7 +56,7 @@ export interface AiSdkOptions extends Omit<HostedModelOptions, "model" | "baseUR
  * @param options What the model can hold, and what to send with each request.
  * @returns The model. Nothing is sent before `stream` is called.
  * @throws {TypeError} When the interface has another version.
- * @throws {RangeError} When a number is no positive one.
+ * @throws {RangeError} When a number is out of its range.
  *
  * @example
  * ```ts

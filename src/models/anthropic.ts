@@ -64,7 +64,7 @@ interface Answer {
  * @param options The model's name, the key and what the model can hold.
  * @returns The model. Nothing is sent before `stream` is called.
  * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
- * @throws {RangeError} When a number is no positive one, or the budget for thinking is too small.
+ * @throws {RangeError} When a number is out of its range, or the budget for thinking is too small.
  *
  * @example
  * ```ts

@@ -71,7 +71,7 @@ export interface Hosted extends Settings {
  * Checks the settings of a model and fills in what is known of it. Private to the adapters.
  *
  * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
- * @throws {RangeError} When a number is no positive one.
+ * @throws {RangeError} When a number is out of its range.
  */
 export function readHosted(options: HostedModelOptions, protocol: Protocol): Hosted {
   return {
@@ -85,14 +85,14 @@ export function readHosted(options: HostedModelOptions, protocol: Protocol): Hos
 /**
  * Checks what does not depend on where a model is. Private to the adapters.
  *
- * @throws {RangeError} When a number is no positive one.
+ * @throws {RangeError} When a number is out of its range.
  */
 export function readSettings(options: HostedModelOptions, wanted: ErrorContext["wanted"]): Settings {
   const { apiKey, clock = systemClock, maxRetries = 2, model } = options;
   const facts = modelFacts(model);
   return {
     clock,
-    maxRetries,
+    maxRetries: countOf("maxRetries", maxRetries),
     stallMs: positive("stallMs", options.stallMs ?? 60_000),
     window: positive("window", options.window ?? facts.window),
     maxOutput: positive("maxOutput", options.maxOutput ?? facts.maxOutput),
@@ -109,6 +109,12 @@ export function readSettings(options: HostedModelOptions, wanted: ErrorContext["
 function positive(name: string, value: number): number {
   if (value > 0) return value;
   throw new RangeError(`Cannot make the model: found ${name} ${value}, wanted a positive number`);
+}
+
+/** Zero will do; what is no number would never be reached. */
+function countOf(name: string, value: number): number {
+  if (value >= 0) return value;
+  throw new RangeError(`Cannot make the model: found ${name} ${value}, wanted zero or more`);
 }
 
 function endpoint(baseURL: string, protocol: Protocol): URL {

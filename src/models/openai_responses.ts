@@ -51,7 +51,7 @@ const PROTOCOL: Omit<Protocol, "headers"> = {
  * @param options The model's name, where it is and what it can hold.
  * @returns The model. Nothing is sent before `stream` is called.
  * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
- * @throws {RangeError} When a number is no positive one.
+ * @throws {RangeError} When a number is out of its range.
  *
  * @example
  * ```ts

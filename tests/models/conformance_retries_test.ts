@@ -47,6 +47,15 @@ conform((dialect, test) => {
     assert.equal(double.requests.length, 4);
   });
 
+  test("is not made with retries that would never be used up, or are fewer than none", async () => {
+    for (const maxRetries of [Number.NaN, -1]) {
+      await assert.rejects(async () => await dialect.model({ maxRetries }), {
+        name: "RangeError",
+        message: /maxRetries/,
+      });
+    }
+  });
+
   test("gives up after maxRetries, and ends a pause when the signal aborts", async () => {
     const clock = new ManualClock();
     const fake = fakeFetch({ status: 503, reads: ["busy"] });
