@@ -146,10 +146,8 @@ const VARIABLES = {
   ],
 } as const satisfies Record<string, readonly [z.ZodType, string]>;
 
-type Variables = { readonly [Name in keyof typeof VARIABLES]: z.output<(typeof VARIABLES)[Name][0]> };
-
 /** The settings of a server. */
-export type Config = Variables;
+export type Config = { readonly [Name in keyof typeof VARIABLES]: z.output<(typeof VARIABLES)[Name][0]> };
 
 /** Whose API a model speaks; null for the scripted one, and where there is none. */
 export function providerOf(model: string): "OPENAI" | "ANTHROPIC" | null {
