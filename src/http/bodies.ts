@@ -54,12 +54,12 @@ export class Bodies {
       readonly work: (bytes: Uint8Array<ArrayBuffer>) => Promise<T>;
     },
   ): Promise<T> {
-    const told = request.headers.has("transfer-encoding") ? null : request.headers.get("content-length");
-    if (Number(told) > maxSize) throw tooLarge(maxSize);
+    const told = lengthOf(request);
+    if (told > maxSize) throw tooLarge(maxSize);
     const share = new Share((bytes) => this.#reserve(bytes));
     try {
       // All of what is told at once: two bodies that each wait for the other's half would never come.
-      share.grow(Number(told));
+      share.grow(told);
       return await work(
         request.body === null ? new Uint8Array() : await this.#read(request.body, maxSize, share),
       );
@@ -142,6 +142,12 @@ export class Bodies {
       }
     }
   }
+}
+
+/** The length of a body that is told; 0 where none is, as for what is no length. */
+function lengthOf({ headers }: Request): number {
+  const told = headers.get("content-length") ?? "";
+  return !headers.has("transfer-encoding") && /^\d{1,15}$/.test(told) ? Number(told) : 0;
 }
 
 /** What one body has set aside. */

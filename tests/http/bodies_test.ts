@@ -116,3 +116,17 @@ Deno.test("bodies that are held together take a bounded amount of memory, and mo
   await rejects(grown, { code: "service_full" });
   equal(bodies.held, 0);
 });
+
+Deno.test("a length that is no number is as if none were told, and what is held stays counted", async () => {
+  for (const told of ["x", "-5", "1e2", "5, 5", ""]) {
+    const bodies = new Bodies(new ManualClock(), 1_000);
+    const send = (text: string) =>
+      bodies.use(
+        new Request("http://x/", { method: "POST", body: text, headers: { "content-length": told } }),
+        { maxSize: 900, work: (bytes) => Promise.resolve([bytes.length, bodies.held]) },
+      );
+    deepEqual(await send("small"), [5, 900], told);
+    equal(bodies.held, 0, told);
+    await rejects(Promise.all([send("small"), send("small")]), { code: "service_full" }, told);
+  }
+});
