@@ -128,8 +128,10 @@ export class HistoryViews {
   ): Promise<void> {
     const { entries, messages } = imported;
     const view = state.view as StoredView | null;
+    // Most turns compact nothing: the chain of a long history is not made for them.
+    if (view === null || view.version === 0 || view.cut > entries.length) return;
     const name = (await prefixChain(messages, agent)).at(-1);
-    if (view === null || view.version === 0 || view.cut > entries.length || name === undefined) return;
+    if (name === undefined) return;
     const isOld = (seq: number): boolean => seq < entries.length;
     const caps = state.entries.flatMap((entry) =>
       entry.kind === "result" && entry.cap !== undefined && isOld(entry.seq)

@@ -104,7 +104,7 @@ function jsonLines(values: readonly unknown[]): ReadableStream<Uint8Array> {
 
 /** Routes that list, show, export and delete sessions. */
 export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
-  const { store, agents } = options;
+  const { store, agents, clock } = options;
   const app = new Hono<AppEnv>();
 
   async function load(c: Context<AppEnv>): Promise<SessionState & { readonly key: SessionKey }> {
@@ -183,7 +183,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
     // Its own may be gone: another one shows as much of the log.
     const agent = agents[head.agent] ?? host.agentNamed("default", "show");
     const context = await inspectContext({
-      agent: await readyAgent(agent, { key }),
+      agent: await readyAgent(agent, { key, signal: c.req.raw.signal, clock }),
       head,
       entries,
       view: view as StoredView | null,
