@@ -147,10 +147,10 @@ export function* retell(
 }
 
 /** An output as the model would be shown it, without the tokenizer: never longer than that. */
-function shownAtMost({ output, cap, seq }: ResultEntry): ToolOutput {
+function shownAtMost({ output, cap, call }: ResultEntry): ToolOutput {
   return cap === undefined
     ? output
-    : shortenOutput(output, { tokens: cap, measure: boundTokens, ref: `e${seq}` });
+    : shortenOutput(output, { tokens: cap, measure: boundTokens, ref: call });
 }
 
 /**

@@ -57,7 +57,8 @@ function hasTools(agent: Agent): agent is ReadyAgent {
 
 /** The first name that stands a second time in a list. */
 export function firstTwice(names: readonly string[]): string | undefined {
-  return names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size);
 }
 
 /** Throws a TypeError where two tools have one name; `action` says what cannot be done then. */

@@ -14,10 +14,9 @@ import { Turn } from "./run.ts";
  * @param request Agent, session and input.
  * @param ports Store and clock.
  * @returns The events of the turn, `turn.started` first and `turn.finished` last, or `turn.paused` where it waits for
- *   its client or a person: see {@link answerTurn}. Leaving the iteration early
- *   cancels the turn. The first `next()` rejects with a `SelvageError` when the turn cannot start:
- *   `turn_running`, `turn_interrupted`, `turn_paused`, `input_empty`, `input_too_large`, `bad_client_tools`,
- *   `bad_budget`; nothing is stored then.
+ *   its client or a person: see {@link answerTurn}. Leaving the iteration early cancels the turn. The first `next()`
+ *   rejects with a `SelvageError` when the turn cannot start: `turn_running`, `turn_interrupted`, `turn_paused`,
+ *   `input_empty`, `input_too_large`, `bad_client_tools`, `bad_budget`; nothing is stored then.
  *
  * @example
  * ```ts
