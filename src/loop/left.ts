@@ -148,9 +148,7 @@ export function* retell(
 
 /** An output as the model would be shown it, without the tokenizer: never longer than that. */
 function shownAtMost({ output, cap, call }: ResultEntry): ToolOutput {
-  return cap === undefined
-    ? output
-    : shortenOutput(output, { tokens: cap, measure: boundTokens, ref: call });
+  return cap === undefined ? output : shortenOutput(output, { tokens: cap, measure: boundTokens, ref: call });
 }
 
 /**
