@@ -76,8 +76,20 @@ export function textOf(
   return events.map((event) => event.type === type ? event.text : "").join("");
 }
 
-/** The text of the arguments of a call that has come. */
-export function inputOf(events: readonly ModelEvent[], call: number): string {
-  return events.map((event) => event.type === "tool.input.delta" && event.call === call ? event.delta : "")
-    .join("");
+/** An answer has this text and content wherever the network cuts its bytes, and where each of them comes alone. */
+export async function assertHoweverSplit(
+  wire: string,
+  streamed: (reads: readonly Uint8Array<ArrayBuffer>[]) => Promise<readonly ModelEvent[]>,
+  { content, text }: { readonly content: unknown; readonly text: string },
+): Promise<void> {
+  const bytes = new TextEncoder().encode(wire);
+  const splits = [
+    ...Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)]),
+    Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)),
+  ];
+  for (const [at, reads] of splits.entries()) {
+    const events = await streamed(reads.filter((read) => read.length > 0));
+    assert.deepEqual(finishOf(events).message.content, content, `split ${at}`);
+    assert.equal(textOf(events, "text.delta"), text, `split ${at}`);
+  }
 }

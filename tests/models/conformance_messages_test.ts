@@ -67,6 +67,7 @@ conform((dialect, test) => {
       const outcome = await run(dialect, settings, { asked: { ...request, tools: schemas } });
       const finish = finishOf(outcome);
       assert.equal(finish.reason, "tool-calls");
+      assert.deepEqual(partsOf(finish)[0], { type: "text", text: "I look." });
       const made = callsOf(finish);
       assert.deepEqual(made.map(({ input, toolName: name }) => ({ name, input })), calls);
       assert.equal(new Set(made.map(({ toolCallId }) => toolCallId)).size, count);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { openaiChat } from "../../src/models/openai_chat.ts";
 import type { ModelEvent } from "../../src/ports.ts";
 import { ending, fakeFetch, frame } from "../support/fake_fetch.ts";
-import { collect, finishOf, textOf } from "./_answers.ts";
+import { assertHoweverSplit, collect, finishOf } from "./_answers.ts";
 
 async function streamed(reads: readonly (string | Uint8Array)[]): Promise<ModelEvent[]> {
   const { fetch } = fakeFetch({ reads });
@@ -52,20 +52,11 @@ Deno.test.each([["\n"], ["\r\n"], ["\r"]])(
       frame({ tool_calls: [{ index: 0, id: "a", function: { name: "get", arguments: '{"q":' } }] }) +
       frame({ tool_calls: [{ index: 0, function: { arguments: '"ü"}' } }] }) +
       ending("tool_calls");
-    const bytes = new TextEncoder().encode(text.replaceAll("\n", eol));
     const content = [
       { type: "text", text: "é😀" },
       { type: "tool-call", toolCallId: "a", toolName: "get", input: { q: "ü" } },
     ];
-    for (let at = 0; at <= bytes.length; at++) {
-      const events = await streamed(
-        [bytes.subarray(0, at), bytes.subarray(at)].filter((read) => read.length > 0),
-      );
-      assert.deepEqual(finishOf(events).message.content, content, `split at ${at}`);
-      assert.equal(textOf(events, "text.delta"), "é😀");
-    }
-    const single = await streamed(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)));
-    assert.deepEqual(finishOf(single).message.content, content);
+    await assertHoweverSplit(text.replaceAll("\n", eol), streamed, { content, text: "é😀" });
   },
 );
 

@@ -6,7 +6,7 @@ import { fakeFetch } from "../support/fake_fetch.ts";
 import { event } from "../support/event_frames.ts";
 import { added, call, closed, ending, input, text } from "../support/responses_frames.ts";
 import type { Json } from "../support/wire_json.ts";
-import { collect, finishOf, textOf } from "./_answers.ts";
+import { assertHoweverSplit, collect, finishOf, textOf } from "./_answers.ts";
 
 async function streamed(
   reads: readonly (string | Uint8Array)[],
@@ -76,17 +76,11 @@ Deno.test.each([["\n"], ["\r\n"], ["\r"]])(
     const wire = begin + added(0, message()) + text("é😀") + ": ping\n\n" + added(1, call("a")) +
       input({ item_id: "fc_a", output_index: 1 }, '{"q":') +
       input({ item_id: "fc_a", output_index: 1 }, '"ü"}') + ending();
-    const bytes = new TextEncoder().encode(wire.replaceAll("\n", eol));
     const content = [
       { type: "text", text: "é😀" },
       { type: "tool-call", toolCallId: "a", toolName: "get", input: { q: "ü" } },
     ];
-    for (let at = 0; at <= bytes.length; at++) {
-      const reads = [bytes.subarray(0, at), bytes.subarray(at)].filter((read) => read.length > 0);
-      assert.deepEqual(finishOf(await streamed(reads)).message.content, content, `split at ${at}`);
-    }
-    const single = await streamed(Array.from(bytes, (_, at) => bytes.subarray(at, at + 1)));
-    assert.deepEqual(finishOf(single).message.content, content);
+    await assertHoweverSplit(wire.replaceAll("\n", eol), streamed, { content, text: "é😀" });
   },
 );
 
