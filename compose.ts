@@ -18,6 +18,7 @@ import {
   openAccess,
 } from "./src/http/mod.ts";
 import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
+import { systemClock } from "./src/loop/clock.ts";
 import type { Model } from "./src/ports.ts";
 import { mcpTools } from "./src/tools/mcp.ts";
 import { workspaceTools } from "./src/tools/workspace.ts";
@@ -118,6 +119,29 @@ function makeAgent(config: Config): AppOptions["agents"][string] {
   };
 }
 
+/** Milliseconds before each delta of the demo: slow enough to be watched, a turn in half a minute. */
+const DEMO_PAUSE_MS = 70;
+
+/**
+ * The agent behind the page's demo: the long task in a window so small that it compacts every few seconds. Its model is
+ * the scripted one and its workspace is in memory, whatever the operator's own agent is, so that it costs nobody
+ * anything.
+ */
+function demoAgent(): AppOptions["agents"][string] {
+  return {
+    model: scripted({
+      script: clerk,
+      window: 10_000,
+      maxOutput: 1_000,
+      pause: (signal) => systemClock.sleep(DEMO_PAUSE_MS, signal),
+    }),
+    system:
+      "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
+    tools: workspaceTools(),
+    maxSteps: 400,
+  };
+}
+
 /**
  * The options that settings stand for, all but the store.
  *
@@ -126,7 +150,7 @@ function makeAgent(config: Config): AppOptions["agents"][string] {
 export function optionsFrom(config: Config): Omit<AppOptions, "store"> {
   const { SELVAGE_API_KEYS: keys, SELVAGE_CORS: cors } = config;
   return {
-    agents: { default: makeAgent(config) },
+    agents: { default: makeAgent(config), ...(config.SELVAGE_DEMO === "1" ? { demo: demoAgent() } : {}) },
     auth: keys === undefined ? openAccess({ origins: cors }) : apiKeys(keys),
     limits: limitsFrom(config),
     // What is made of a body takes several times its bytes.

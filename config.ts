@@ -93,6 +93,7 @@ const VARIABLES = {
     "off, same, openai:NAME, responses:NAME or anthropic:NAME",
   ],
   SELVAGE_POLICY: [z.enum(["full", "backward"]).default("full"), "full or backward"],
+  SELVAGE_DEMO: [z.enum(["0", "1"]).default("1"), "1 or 0"],
   SELVAGE_MAX_STEPS: [z.coerce.number().int().min(1).max(100_000).default(50), "a whole number, 1 or more"],
   SELVAGE_TURNS_PER_MINUTE: [count(1_000_000), "a whole number, 1 or more"],
   SELVAGE_CONCURRENT_TURNS: [count(500), "a whole number, 1 to 500"],

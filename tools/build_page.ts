@@ -9,6 +9,7 @@
 
 /** Scripts, by the module that each is made of. */
 const ENTRIES: Readonly<Record<string, string>> = {
+  "chat.js": "src/web/chat/app.ts",
   "doctor.js": "src/web/doctor/app.ts",
   "doctor_worker.js": "src/web/doctor/worker.ts",
 };

@@ -16,13 +16,13 @@ const RANK: Record<string, number> = {
   models: 4,
   tools: 4,
   store: 4,
-  web: 4,
-  http: 5,
-  client: 5,
+  client: 4,
+  web: 5,
   ai_sdk: 5,
-  mod: 6,
-  cli: 6,
-  transcripts: 6,
+  http: 6,
+  mod: 7,
+  cli: 7,
+  transcripts: 7,
 };
 
 /** What the client may import beside types. */

@@ -25,6 +25,8 @@ export interface InspectedAtom {
   readonly state: "raw" | "shortened" | "pinned" | "summarised";
   /** Counted tokens of the originals. */
   readonly tokens: number;
+  /** Counted tokens of what the model is shown of it; 0 where that is a line of the summary. */
+  readonly shown: number;
 }
 
 /** What `GET /v1/sessions/:id/context` shows. */
@@ -78,12 +80,22 @@ export async function inspectContext(
     if (atom.from >= cut) return has(atom, shortened) ? "shortened" : "raw";
     return has(atom, pinned) ? "pinned" : "summarised";
   };
+  const shownTokens = new Map<number, number>();
+  for (let at = 0; at < context.length; at++) {
+    const seq = context.seqOf(at);
+    if (seq !== null) shownTokens.set(seq, await context.exact(at, at + 1));
+  }
+  const shownOf = ({ from, to }: Atom): number => {
+    let tokens = 0;
+    for (let seq = from; seq < to; seq++) tokens += shownTokens.get(seq) ?? 0;
+    return tokens;
+  };
   const measure = await context.measure();
   const text = summaryText(context.view, context.recall);
   return {
     view: version,
     cut,
-    atoms: log.atoms.map((atom) => ({ ...atom, state: stateOf(atom) })),
+    atoms: log.atoms.map((atom) => ({ ...atom, state: stateOf(atom), shown: shownOf(atom) })),
     legalCuts: log.legalCuts,
     summary: ledger.length === 0 ? null : { text, tokens: measure(text) },
     meter: {

@@ -41,6 +41,11 @@ Deno.test("inspectContext() shows what a compaction has done", async () => {
     if (from >= seen.cut) assert.ok(state === "raw" || state === "shortened");
     else assert.equal(state, from === 0 && to === 1 ? "pinned" : "summarised");
   }
+  for (const { state, tokens, shown } of seen.atoms) {
+    if (state === "summarised") assert.equal(shown, 0);
+    else if (state === "shortened") assert.ok(shown > 0 && shown < tokens);
+    else assert.equal(shown, tokens);
+  }
   // The tokens are those of the originals, whatever is shown.
   assert.ok(seen.atoms.reduce((sum, { tokens }) => sum + tokens, 0) > 8_000);
 });

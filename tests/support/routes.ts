@@ -13,6 +13,7 @@ export const PUBLIC: readonly string[] = [
   "GET /openapi.json",
   "GET /reference",
   "GET /reference.css",
+  "GET /",
   "GET /doctor",
   "GET /assets/:name",
 ];

@@ -1,9 +1,10 @@
 /** The files of the page: made of what is there, small, and sent as a browser needs them. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { Hono } from "hono";
 import { createApp } from "../../src/http/mod.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { ASSETS, DOCTOR_PAGE } from "../../src/web/assets.ts";
+import { ASSETS, CHAT_PAGE, DOCTOR_PAGE } from "../../src/web/assets.ts";
 import { buildDoctor } from "../../tools/build_doctor.ts";
 import { buildScripts } from "../../tools/build_page.ts";
 
@@ -31,8 +32,8 @@ Deno.test("the scripts of the page are made of the modules as they are now", asy
   }
 });
 
-Deno.test("a page takes at most 150 kB on its way, in any language of the service", async () => {
-  const texts = [DOCTOR_PAGE, ...Object.values(ASSETS)].map(({ text }) => text);
+Deno.test("all pages together take at most 150 kB on its way, in any language of the service", async () => {
+  const texts = [CHAT_PAGE, DOCTOR_PAGE, ...Object.values(ASSETS)].map(({ text }) => text);
   const sizes = await Promise.all(texts.map(zipped));
   const sum = sizes.reduce((all, size) => all + size, 0);
   ok(sum <= MAX_TRANSFER, `found ${sum} bytes`);
@@ -52,6 +53,32 @@ Deno.test("GET /doctor lets the page ask nobody anything, wherever the service i
   const links = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
   deepEqual(links.sort(), ["assets/doctor.js", "assets/page.css"], "all links are relative");
   for (const link of links) equal((await app.request(`/${link}`)).status, 200, link);
+});
+
+Deno.test("GET / asks its own service alone, and runs nothing that is inline", async () => {
+  const app = makeApp();
+  const page = await app.request("/");
+  equal(page.status, 200, "it needs no key");
+  const policy = page.headers.get("content-security-policy") ?? "";
+  match(policy, /default-src 'none'/);
+  match(policy, /connect-src 'self'/);
+  ok(!policy.includes("unsafe"));
+  const text = await page.text();
+  ok(!/<script(?![^>]*\bsrc=)|<style|\son[a-z]+=|\sstyle=/.test(text), "nothing is inline");
+  const links = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
+  deepEqual(links.sort(), ["assets/chat.css", "assets/chat.js", "assets/page.css"]);
+  for (const link of links) equal((await app.request(`/${link}`)).status, 200, link);
+});
+
+Deno.test("GET / finds what it is made of wherever the service is mounted", async () => {
+  const other = new Hono();
+  other.route("/agent", makeApp());
+  const text = await (await other.request("/agent")).text();
+  const links = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
+  equal(links.length, 3);
+  for (const link of links) {
+    equal((await other.request(new URL(link, "http://localhost/agent").pathname)).status, 200, link);
+  }
 });
 
 Deno.test("GET /assets/:name answers 304 to whoever has the file, small to who takes it so, 404 to the rest", async () => {

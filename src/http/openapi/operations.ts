@@ -389,6 +389,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: { 200: { description: "The style sheet", type: "text/css" } },
     isPublic: true,
   },
+  "GET /": {
+    id: "getPage",
+    tag: "service",
+    summary: "A page that talks to the service and shows what the model is shown",
+    answers: { 200: { description: "The page", type: "text/html" } },
+    isPublic: true,
+  },
   "GET /doctor": {
     id: "getDoctor",
     tag: "service",

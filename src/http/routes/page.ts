@@ -1,12 +1,12 @@
 /**
- * `GET /doctor`, and what pages are made of. Anybody may have them: they hold nothing but themselves.
+ * `GET /`, `GET /doctor`, and what pages are made of. Anybody may have them: they hold nothing but themselves.
  *
  * @module
  */
 import { type Context, Hono } from "hono";
 import { compress } from "hono/compress";
 import { etag } from "hono/etag";
-import { type Asset, ASSETS, DOCTOR_PAGE } from "../../web/assets.ts";
+import { type Asset, ASSETS, CHAT_PAGE, DOCTOR_PAGE } from "../../web/assets.ts";
 import type { AppEnv } from "../env.ts";
 import { PAGE_POLICY } from "../headers.ts";
 
@@ -18,10 +18,17 @@ function send(c: Context<AppEnv>, { type, text }: Asset): Response {
   return c.body(text, 200, { "content-type": type, "cache-control": "no-cache", "vary": "accept-encoding" });
 }
 
+/** A page whose links count from its own path, also where the service is mounted at one that ends without a slash. */
+function linked({ type, text }: Asset, pathname: string): Asset {
+  const last = pathname.slice(pathname.lastIndexOf("/") + 1).replaceAll("&", "&amp;");
+  return { type, text: last === "" ? text : text.replaceAll('="assets/', () => `="./${last}/assets/`) };
+}
+
 /** The routes of the pages. */
 export function pageRoutes(): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const small = [compress(), etag()] as const;
+  app.get("/", ...small, (c) => send(c, linked(CHAT_PAGE, new URL(c.req.url).pathname)));
   app.get("/doctor", ...small, (c) => {
     c.header("content-security-policy", DOCTOR_POLICY);
     return send(c, DOCTOR_PAGE);

@@ -17,7 +17,12 @@ export interface StripAtom {
   readonly kind: "system" | "user" | "assistant" | "summary" | "stray";
   readonly state: "open" | "closed";
   readonly tokens: number;
+  /** How a model is shown it, where that is not as it is. */
+  readonly mark?: AtomMark;
 }
+
+/** How an atom is shown. */
+export type AtomMark = "pinned" | "shortened" | "summarised";
 
 /** Several atoms that stand side by side, or one. */
 export interface Block {
@@ -30,6 +35,8 @@ export interface Block {
   readonly faults: number;
   /** First message. */
   readonly from: number;
+  /** How all of them are shown, or the pinned one among them. */
+  readonly mark: AtomMark | null;
 }
 
 /** Pixels that a block needs to be hit. */
@@ -51,6 +58,13 @@ function kindOf(atoms: readonly StripAtom[]): StripAtom["kind"] {
   const sums = new Map<StripAtom["kind"], number>();
   for (const { kind, tokens } of atoms) sums.set(kind, (sums.get(kind) ?? 0) + tokens);
   return [...sums].toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "assistant";
+}
+
+function markOf(atoms: readonly StripAtom[]): AtomMark | null {
+  const marks = new Set(atoms.map(({ mark }) => mark ?? null));
+  if (marks.has("pinned")) return "pinned";
+  const [mark = null] = marks;
+  return marks.size === 1 ? mark : null;
 }
 
 /**
@@ -87,6 +101,7 @@ export function blocksOf(
       tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
       faults: mark - before,
       from,
+      mark: markOf(own),
     });
   }
   return blocks;
@@ -119,12 +134,28 @@ export interface StripProps {
   readonly chosen: number | null;
   /** The first message that a compaction keeps. */
   readonly cutAt: number | null;
+  /** Pixels that a block needs. */
+  readonly blockWidth?: number;
+  /** Says what a block is, in place of the words of its own. */
+  readonly say?: (block: Block, hasCut: boolean) => string;
   onChoose(block: Block): void;
 }
 
 /** The bar. One block at a time can be reached by Tab; arrow keys, Home and End go from block to block. */
 export function Strip(
-  { label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose }: StripProps,
+  {
+    label,
+    atoms,
+    first,
+    end,
+    cuts,
+    faults,
+    chosen,
+    cutAt,
+    onChoose,
+    blockWidth = BLOCK_WIDTH,
+    say = sayBlock,
+  }: StripProps,
 ): VNode {
   const bar = useRef<HTMLDivElement>(null);
   const [room, setRoom] = useState(100);
@@ -134,7 +165,7 @@ export function Strip(
     const { current } = bar;
     if (current === null) return;
     const observer = new ResizeObserver(([entry]) => {
-      setRoom(Math.max(20, Math.floor((entry?.contentRect.width ?? 900) / BLOCK_WIDTH)));
+      setRoom(Math.max(1, Math.floor((entry?.contentRect.width ?? 900) / blockWidth)));
     });
     observer.observe(current);
     return () => observer.disconnect();
@@ -163,13 +194,14 @@ export function Strip(
       <div class="bar" role="toolbar" aria-label=${label} ref=${bar}>
         ${blocks.map((block, index) => {
           const hasCut = cuts.has(block.from);
-          const said = sayBlock(block, hasCut);
+          const said = say(block, hasCut);
           const isChosen = chosen !== null && chosen >= block.first && chosen < block.end;
           const classes = [
             "block",
             block.kind,
             ...(block.isOpen ? ["open"] : []),
             ...(block.faults > 0 ? ["faulty"] : []),
+            ...(block.mark === null ? [] : [block.mark]),
             ...(hasCut ? ["cut"] : []),
             ...(cutAt !== null && block.from < cutAt ? ["gone"] : []),
             ...(cutAt !== null && atoms[block.first]?.from === cutAt ? ["cut-here"] : []),

@@ -732,6 +732,12 @@ function kindOf(atoms) {
     ...sums
   ].toSorted((a3, b) => b[1] - a3[1])[0]?.[0] ?? "assistant";
 }
+function markOf(atoms) {
+  const marks = new Set(atoms.map(({ mark: mark2 }) => mark2 ?? null));
+  if (marks.has("pinned")) return "pinned";
+  const [mark = null] = marks;
+  return marks.size === 1 ? mark : null;
+}
 function blocksOf(atoms, { first, end, room, faults }) {
   const perBlock = Math.max(1, Math.ceil((end - first) / Math.max(1, room)));
   const marks = faults.toSorted((a3, b) => a3 - b);
@@ -751,7 +757,8 @@ function blocksOf(atoms, { first, end, room, faults }) {
       isOpen: own.some(({ state }) => state === "open"),
       tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
       faults: mark - before,
-      from
+      from,
+      mark: markOf(own)
     });
   }
   return blocks;
@@ -771,7 +778,7 @@ function sayBlock({ first, end, kind, isOpen, tokens, faults, from }, hasCut) {
   ];
   return words.join(", ");
 }
-function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose }) {
+function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose, blockWidth = BLOCK_WIDTH, say = sayBlock }) {
   const bar = T2(null);
   const [room, setRoom] = d2(100);
   const [focused, setFocused] = d2(0);
@@ -780,7 +787,7 @@ function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose
     const { current } = bar;
     if (current === null) return;
     const observer = new ResizeObserver(([entry]) => {
-      setRoom(Math.max(20, Math.floor((entry?.contentRect.width ?? 900) / BLOCK_WIDTH)));
+      setRoom(Math.max(1, Math.floor((entry?.contentRect.width ?? 900) / blockWidth)));
     });
     observer.observe(current);
     return () => observer.disconnect();
@@ -812,7 +819,7 @@ function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose
       <div class="bar" role="toolbar" aria-label=${label} ref=${bar}>
         ${blocks.map((block, index) => {
     const hasCut = cuts.has(block.from);
-    const said = sayBlock(block, hasCut);
+    const said = say(block, hasCut);
     const isChosen = chosen !== null && chosen >= block.first && chosen < block.end;
     const classes = [
       "block",
@@ -823,6 +830,9 @@ function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose
       ...block.faults > 0 ? [
         "faulty"
       ] : [],
+      ...block.mark === null ? [] : [
+        block.mark
+      ],
       ...hasCut ? [
         "cut"
       ] : [],

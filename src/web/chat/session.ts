@@ -1,0 +1,254 @@
+/**
+ * One session as the page has it: what was said, what goes on, what waits, and what the model is shown. It goes on with
+ * a turn that it finds running, so that a page which was loaded again shows the same.
+ *
+ * @module
+ */
+/// <reference lib="dom" />
+import {
+  type Client,
+  ClientError,
+  type ClientTurn,
+  type InspectedContext,
+  type SessionDetails,
+  type ShownEntry,
+} from "../../client/mod.ts";
+import type { Approval, CallAnswer } from "../../loop/agent.ts";
+import type { PendingCall } from "../../loop/pause.ts";
+import { Items } from "./items.ts";
+
+/** Where a session stands. */
+export type Standing = "loading" | "idle" | "running" | "paused" | "locked" | "failed";
+
+/** Milliseconds between two looks at the context while a turn runs: some times as long as a look took, within these. */
+const LOOK_MS = { least: 250, most: 2_000, share: 4 } as const;
+
+/** An answer to one call. */
+export type Answer = { readonly result: CallAnswer } | { readonly approval: Approval };
+
+/** A session. */
+export class Session {
+  readonly name: string;
+  readonly #client: Client;
+  readonly #onChange: () => void;
+  items = new Items();
+  standing: Standing = "loading";
+  /** Why it failed. */
+  problem = "";
+  context: InspectedContext | null = null;
+  pending: readonly PendingCall[] = [];
+  /** The agent that answered last, null for a new session. */
+  agent: string | null = null;
+  #turn: ClientTurn | null = null;
+  #isOver = false;
+  /** Whether the service has anything of it. */
+  #isStored = false;
+  #isLooking = false;
+  #looksAgain = false;
+
+  /** Makes it; `load()` reads what there is. */
+  constructor(client: Client, { name, onChange }: { readonly name: string; readonly onChange: () => void }) {
+    this.#client = client;
+    this.name = name;
+    this.#onChange = onChange;
+  }
+
+  /** Reads what there is, and goes on with a turn that runs. */
+  async load(): Promise<void> {
+    this.#set("loading");
+    try {
+      const details = await this.#client.sessions.get(this.name);
+      const entries = await this.#entries();
+      if (this.#isOver) return;
+      this.agent = details.agent;
+      this.#isStored = true;
+      void this.#look();
+      await this.#take(details, entries);
+    } catch (error) {
+      if (error instanceof ClientError && error.code === "session_not_found") {
+        this.items = new Items();
+        return this.#set("idle");
+      }
+      this.#fail(error);
+    }
+  }
+
+  /** Begins a session that is known to be new. */
+  begin(): void {
+    this.#set("idle");
+  }
+
+  /** Leaves the session; what runs goes on. */
+  close(): void {
+    this.#isOver = true;
+  }
+
+  /** Sends a message: to the turn that runs, or as a new one. */
+  async send(input: string, agent: string | null): Promise<void> {
+    if (this.standing === "running" && this.#turn !== null) {
+      try {
+        await this.#turn.send(input);
+      } catch (error) {
+        this.items.note(sayError(error), "bad");
+        this.#onChange();
+      }
+      return;
+    }
+    this.items.said(input);
+    const named = this.agent ?? agent;
+    await this.#play(this.#client.turn({
+      session: this.name,
+      input,
+      // Who leaves the page comes back to it.
+      onDisconnect: "continue",
+      ...(named === null ? {} : { agent: named }),
+    }));
+  }
+
+  /** Ends the turn that runs or waits. */
+  async stop(): Promise<void> {
+    const isPaused = this.standing === "paused";
+    try {
+      await this.#turn?.cancel();
+      if (isPaused) await this.load();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Answers one of the calls that wait. */
+  async answer(answer: Answer): Promise<void> {
+    const turn = this.#turn;
+    if (turn === null) return;
+    try {
+      await turn.answer("result" in answer ? { results: [answer.result] } : { approvals: [answer.approval] });
+    } catch (error) {
+      // Somebody else was first, or it was not to be read: what is there now says more.
+      await this.load();
+      this.items.note(sayError(error), "bad");
+      return this.#onChange();
+    }
+    await this.#play(turn);
+  }
+
+  async #entries(): Promise<readonly ShownEntry[]> {
+    const entries: ShownEntry[] = [];
+    for (let from: number | null = 0; from !== null;) {
+      const page: { next: number | null; entries: readonly ShownEntry[] } = await this.#client.sessions
+        .messages(this.name, { from });
+      entries.push(...page.entries);
+      from = page.next;
+    }
+    return entries;
+  }
+
+  /** Shows what is stored. Of a turn that runs only the input is taken from there: its events tell all the rest. */
+  async #take({ running, paused }: SessionDetails, entries: readonly ShownEntry[]): Promise<void> {
+    const items = new Items();
+    const isTold = (entry: ShownEntry): boolean =>
+      running !== null && entry.turn === running.turn && (entry.kind !== "user" || entry.mail !== undefined);
+    for (const entry of entries) if (!isTold(entry)) items.entry(entry);
+    this.items = items;
+    if (paused !== null) {
+      this.#turn = this.#client.follow(paused.turn);
+      this.pending = paused.pending as readonly PendingCall[];
+      for (const call of this.pending) items.waits(call.ref, call);
+      return this.#set("paused");
+    }
+    this.pending = [];
+    if (running === null) return this.#set("idle");
+    try {
+      await this.#play(this.#client.follow(running.turn), true);
+    } catch (error) {
+      if (!(error instanceof ClientError && ["stream_lost", "turn_not_found"].includes(error.code))) {
+        throw error;
+      }
+      // Its events are gone: the log has what came of it.
+      for (const entry of entries) if (isTold(entry)) items.entry(entry);
+      this.#set("idle");
+    }
+  }
+
+  /** Shows the events of a turn to its end, or to where it waits. */
+  async #play(turn: ClientTurn, isFollowed = false): Promise<void> {
+    this.#turn = turn;
+    this.pending = [];
+    this.#set("running");
+    const { items } = this;
+    try {
+      for await (const event of turn) {
+        if (this.#isOver) return;
+        this.#isStored = true;
+        items.event(event);
+        if (event.type === "turn.started") this.agent = event.agent;
+        if (!event.type.endsWith(".delta")) void this.#look();
+        this.#onChange();
+      }
+      this.pending = turn.pending;
+      this.#set(this.pending.length > 0 ? "paused" : "idle");
+    } catch (error) {
+      if (isFollowed) throw error;
+      if (!(error instanceof ClientError && ["turn_running", "turn_paused"].includes(error.code))) {
+        return this.#fail(error);
+      }
+      // Somebody else is at it: what goes on there is shown.
+      await this.load();
+      this.items.note(error.message, "bad");
+      this.#onChange();
+    } finally {
+      void this.#look();
+    }
+  }
+
+  /** Looks at the context, not more often than it is worth. */
+  async #look(): Promise<void> {
+    if (this.#isLooking) {
+      this.#looksAgain = true;
+      return;
+    }
+    if (!this.#isStored) return;
+    this.#isLooking = true;
+    const began = performance.now();
+    try {
+      const found = await this.#client.sessions.context(this.name);
+      if (!this.#isOver) {
+        this.context = found;
+        this.#onChange();
+      }
+    } catch (error) {
+      // A session that has nothing stored yet has no context; whatever else is wrong, the turn itself tells.
+      if (!(error instanceof ClientError)) throw error;
+    }
+    const took = performance.now() - began;
+    const pause = Math.min(LOOK_MS.most, Math.max(LOOK_MS.least, LOOK_MS.share * took));
+    setTimeout(() => {
+      this.#isLooking = false;
+      if (this.#looksAgain && !this.#isOver) {
+        this.#looksAgain = false;
+        void this.#look();
+      }
+    }, pause);
+  }
+
+  #set(standing: Standing): void {
+    this.standing = standing;
+    if (!this.#isOver) this.#onChange();
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    if (error instanceof ClientError && error.status === 401) return this.#set("locked");
+    // What was refused before anything was stored leaves the session as it was.
+    if (error instanceof ClientError && error.status >= 400 && error.status < 500) {
+      this.items.note(error.message, "bad");
+      return this.#set("idle");
+    }
+    this.problem = sayError(error);
+    this.#set("failed");
+  }
+}
+
+/** What went wrong, for people. */
+export function sayError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
