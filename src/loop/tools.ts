@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { TOOL_NAME, TOOL_NAME_RULE } from "../compaction/render.ts";
 import type { FilePart, TextPart, ToolOutput } from "../core/message.ts";
+import { isUnparsed } from "../formats/call_input.ts";
 import { ABORTED_TEXT } from "../formats/mend_pairs.ts";
 import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
 import { bounded } from "./bounded.ts";
@@ -144,7 +145,7 @@ function failure(value: string): { readonly status: "error"; readonly output: To
 }
 
 /** Whether a value is a list of text and file parts, which a model is shown as such. */
-function isContent(value: unknown): value is readonly (TextPart | FilePart)[] {
+export function isContent(value: unknown): value is readonly (TextPart | FilePart)[] {
   return Array.isArray(value) && value.length > 0 && value.every((part: Record<string, unknown> | null) => {
     if (typeof part !== "object" || part === null) return false;
     // Anything beside these fields would be lost on the way to some provider: it is JSON like any other then.
@@ -180,11 +181,6 @@ export function describe(error: unknown): string {
   } catch {
     return "it threw something that has no text";
   }
-}
-
-/** Whether the model's arguments were no JSON object; adapters keep their text then. */
-export function isUnparsed(input: unknown): boolean {
-  return typeof input === "object" && input !== null && Object.keys(input).join() === "unparsed_arguments";
 }
 
 /** A copy of a JSON value: the log holds the original. Through text, which is faster than a structured clone. */

@@ -3,10 +3,11 @@
  *
  * @module
  */
+import { isUnparsed } from "../formats/call_input.ts";
 import type { PausedCall, Tool } from "../ports.ts";
 import { bounded } from "./bounded.ts";
 import { type Call, type CallsOptions, NOT_RUN, timeoutOf } from "./calls.ts";
-import { copyOf, describe, isUnparsed, withSignal } from "./tools.ts";
+import { copyOf, describe, withSignal } from "./tools.ts";
 
 /** The calls of a step. */
 export interface SortedCalls {

@@ -5,10 +5,11 @@
  * `providerOptions.anthropic`; `_blocks_anthropic.ts` is the way back.
  */
 import type { ToolResultPart } from "../core/message.ts";
+import { parseInput } from "../formats/call_input.ts";
 import { mergeUsage } from "../tokens/usage.ts";
 import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
-import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
+import { type Fields, isObject, textOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { streamError } from "./_stream_errors.ts";
 
@@ -194,14 +195,14 @@ export class MessageAssembler extends Assembler {
           type: "tool-call",
           toolCallId: textOf(start.id) || `call_${block.call}`,
           toolName: textOf(start.name),
-          input: parseInput(block),
+          input: inputOf(block),
           // Calls made by a program of the provider go back with the name of that program's own call.
           ...(isObject(start.caller) && start.caller.type !== "direct"
             ? options({ caller: start.caller })
             : {}),
         };
       case "provider-call": {
-        const input = parseInput(block);
+        const input = inputOf(block);
         return {
           type: "tool-call",
           toolCallId: textOf(start.id),
@@ -254,8 +255,8 @@ function wholeInput({ input }: Fields): Fields | undefined {
   return isObject(input) && Object.keys(input).length > 0 ? input : undefined;
 }
 
-function parseInput({ start, text }: OpenBlock): unknown {
-  return text.trim() === "" ? wholeInput(start) ?? {} : parseArguments(text);
+function inputOf({ start, text }: OpenBlock): unknown {
+  return text.trim() === "" ? wholeInput(start) ?? {} : parseInput(text);
 }
 
 /** What a provider's tool answered, for people and for other models: without what only the provider can read. */

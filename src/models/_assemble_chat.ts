@@ -4,11 +4,12 @@
  * Servers differ most in how they number and name the fragments of tool calls; see {@link AnswerAssembler}.
  */
 import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
+import { parseInput } from "../formats/call_input.ts";
 import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
 import { openaiUsage } from "../tokens/usage.ts";
 import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse } from "./_errors.ts";
-import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
+import { type Fields, isObject, textOf } from "./_json.ts";
 import { streamError } from "./_stream_errors.ts";
 
 /** A call while its fragments come in. */
@@ -55,7 +56,7 @@ export class AnswerAssembler extends Assembler {
         type: "tool-call",
         toolCallId: call.id === "" ? `call_${call.position}` : call.id,
         toolName: call.name,
-        input: parseArguments(call.text),
+        input: parseInput(call.text),
       });
     }
     const message: AssistantMessage = { role: "assistant", content };

@@ -1,4 +1,5 @@
 /** Parts of canonical messages as content blocks of the Messages protocol. Private to the adapters. */
+import { base64Of, isRemote } from "../core/files.ts";
 import type {
   AssistantMessage,
   FilePart,
@@ -7,7 +8,7 @@ import type {
   ToolOutput,
   ToolResultPart,
 } from "../core/message.ts";
-import { base64Of, describeFile, imageType, isRemote } from "./_files.ts";
+import { describeFile, imageType } from "./_files.ts";
 import { isObject } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";

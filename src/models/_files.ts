@@ -1,4 +1,5 @@
 /** Files as requests carry them. Private to the adapters. */
+import { base64Of, isRemote } from "../core/files.ts";
 import type { FilePart } from "../core/message.ts";
 
 // The first characters of base64 tell an image's true type; one that is not the named type is refused.
@@ -12,27 +13,11 @@ const IMAGE_STARTS: readonly (readonly [start: string, mediaType: string])[] = [
 /** Types of images that the large providers take. */
 const IMAGE_TYPES = new Set(IMAGE_STARTS.map(([, mediaType]) => mediaType));
 
-/** Says whether a file is named by a link. */
-export function isRemote({ data }: FilePart): boolean {
-  return /^https?:/i.test(data);
-}
-
-/** A file as a data URL; as its link where it is named by one. */
-export function fileUrl(part: FilePart): string {
-  const isUrl = isRemote(part) || part.data.startsWith("data:");
-  return isUrl ? part.data : `data:${part.mediaType};base64,${part.data}`;
-}
-
 /** Tells of a file that cannot be sent. */
 export function describeFile(part: FilePart): string {
   const name = part.filename === undefined ? "" : `${part.filename}, `;
   const place = isRemote(part) ? part.data : `${part.data.length} characters of data, not shown`;
   return `[file: ${name}${part.mediaType}, ${place}]`;
-}
-
-/** The content of a file that is no link, as base64. */
-export function base64Of({ data }: FilePart): string {
-  return data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data;
 }
 
 /** The true type of an image that is no link; null where no large provider takes it. */

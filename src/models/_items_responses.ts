@@ -1,4 +1,5 @@
 /** Canonical messages as input items of the Responses protocol. Private to the adapters. */
+import { base64Of, fileUrl, isRemote } from "../core/files.ts";
 import type {
   AssistantMessage,
   FilePart,
@@ -7,7 +8,7 @@ import type {
   ToolOutput,
   ToolResultPart,
 } from "../core/message.ts";
-import { base64Of, describeFile, fileUrl, imageType, isRemote } from "./_files.ts";
+import { describeFile, imageType } from "./_files.ts";
 import { type Fields, isObject, textOf } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";

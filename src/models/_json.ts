@@ -22,11 +22,3 @@ export function parseJson(text: string): unknown {
     return text;
   }
 }
-
-/** Arguments of a call from their text: an object, whatever a model has made. */
-export function parseArguments(text: string): Fields {
-  if (text.trim() === "") return {};
-  const value = parseJson(text);
-  // The loop answers such a call with an error that the model can read.
-  return isObject(value) ? value : { unparsed_arguments: text };
-}

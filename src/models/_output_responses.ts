@@ -1,6 +1,7 @@
 /** Output items of a response as parts of a message. Private to the adapters. */
 import type { ToolResultPart } from "../core/message.ts";
-import { type Fields, isObject, parseArguments, textOf } from "./_json.ts";
+import { parseInput } from "../formats/call_input.ts";
+import { type Fields, isObject, textOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 
 /** An output item while its pieces come in. */
@@ -83,7 +84,7 @@ function partsOf(output: OutputItem, keep: Keep): readonly AssistantPart[] {
         type: "tool-call",
         toolCallId: textOf(call_id) || id || `call_${call}`,
         toolName: textOf(name),
-        input: parseArguments(text),
+        input: parseInput(text),
         ...keep({ id, ...(Object.keys(more).length === 0 ? {} : { more }) }),
       }];
     }
@@ -117,7 +118,7 @@ function providerParts(item: Fields, keep: Keep): readonly AssistantPart[] {
   const output: ToolResultPart["output"] = isError
     ? { type: "error-json", value: error ?? { status } }
     : { type: "json", value: rest };
-  const input = typeof given === "string" ? parseArguments(given) : action ?? {};
+  const input = typeof given === "string" ? parseInput(given) : action ?? {};
   return [
     { type: "tool-call", toolCallId, toolName, input, providerExecuted: true, ...keep({ item }) },
     { type: "tool-result", toolCallId, toolName, output },

@@ -1,6 +1,7 @@
 /** Parts of an AI SDK stream as parts of a message. Private to the adapters. */
 import type { ProviderOptions } from "../core/message.ts";
-import { type Fields, isObject, parseArguments } from "./_json.ts";
+import { parseInput } from "../formats/call_input.ts";
+import { type Fields, isObject } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { OWN } from "./_prompt_sdk.ts";
 
@@ -40,7 +41,7 @@ export function madePart(part: OpenPart, from: string): AssistantPart | null {
         type: "tool-call",
         toolCallId: id || `call_${call}`,
         toolName: name,
-        input: parseArguments(text),
+        input: parseInput(text),
         ...(isProviderRun
           ? { providerExecuted: true, providerOptions: { ...metadata, [OWN]: { from } } }
           : options),

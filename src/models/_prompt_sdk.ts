@@ -2,9 +2,10 @@
  * Canonical messages as a prompt of AI SDK's provider interface. They are nearly the same: what differs is the form of
  * files, and what a provider would refuse. Private to the adapters.
  */
+import { base64Of, isRemote } from "../core/files.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart } from "../core/message.ts";
 import type { ModelRequest } from "../ports.ts";
-import { base64Of, describeFile, imageType, isRemote } from "./_files.ts";
+import { describeFile, imageType } from "./_files.ts";
 import { type Fields, isObject } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";

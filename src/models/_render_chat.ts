@@ -4,6 +4,7 @@
  * `messages` comes last in the body and every message is encoded once: a step of the loop costs the encoding of
  * what is new plus one copy of the bytes, however long the history has grown; a compaction begins anew.
  */
+import { fileUrl, isRemote } from "../core/files.ts";
 import type {
   AssistantMessage,
   FilePart,
@@ -14,7 +15,7 @@ import type {
 } from "../core/message.ts";
 import type { ModelRequest } from "../ports.ts";
 import { encodeItems, encodeText, GrowingList } from "./_bytes.ts";
-import { describeFile, fileUrl, isRemote } from "./_files.ts";
+import { describeFile } from "./_files.ts";
 import { hostedResult } from "./_parts.ts";
 import { chatSettings } from "./_settings.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
