@@ -83,6 +83,16 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** A body in which something is not as it is wanted. */
+export function badBody(
+  field: string,
+  { found, wanted }: { readonly found: string; readonly wanted: string },
+): SelvageError {
+  return new SelvageError("bad_request", `Cannot use the body: ${field}: found ${found}, wanted ${wanted}`, {
+    fields: { field },
+  });
+}
+
 /** Checks a body that was parsed. */
 export function checkBody<T>(value: unknown, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(value);

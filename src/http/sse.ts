@@ -18,6 +18,14 @@ const SSE_HEADERS: Readonly<Record<string, string>> = {
 
 const encoder = new TextEncoder();
 
+/** A frame of a protocol whose events have no names: JSON alone. */
+export function dataFrame(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** The frame behind the last one, by which clients of some protocols know that nothing was cut off. */
+export const DONE_FRAME = "data: [DONE]\n\n";
+
 /** Characters after which a write takes no more events. */
 const WRITE_CHARS = 16_384;
 
@@ -40,6 +48,8 @@ export interface SseOptions<Event> {
   readonly clock: Clock;
   /** What is sent behind the last event. */
   readonly last?: () => string;
+  /** What is sent in place of the rest where the events fail. Without it the response breaks off. */
+  readonly fault?: (error: unknown) => string;
   /** Called once when nothing more is sent: at the end, on a fault, or when the client has gone. */
   readonly onEnd?: () => void;
   /** Called once when the client goes away before the end; a read that is under way must end by it. */
@@ -54,7 +64,7 @@ export interface SseOptions<Event> {
  */
 export function sseStream<Event>(
   events: AsyncGenerator<Event, void>,
-  { encode, clock, onLeave, last = () => "", onEnd = () => {} }: SseOptions<Event>,
+  { encode, clock, onLeave, last = () => "", fault, onEnd = () => {} }: SseOptions<Event>,
 ): ReadableStream<Uint8Array> {
   let pending: Promise<IteratorResult<Event, void>> | null = null;
   let wake = (): void => {};
@@ -97,20 +107,26 @@ export function sseStream<Event>(
     async pull(controller) {
       let text = "";
       let result: IteratorResult<Event, void> | null;
+      let rest = last;
       try {
         result = await next();
         while (result !== null && result.done !== true) {
           pending = null;
           text += encode(result.value);
           if (text.length >= WRITE_CHARS) break;
-          result = await soon(pending = events.next());
+          // Of an event that has nothing to say the client need not hear.
+          result = text === "" ? await next() : await soon(pending = events.next());
         }
       } catch (error) {
-        end();
-        throw error;
+        if (fault === undefined) {
+          end();
+          throw error;
+        }
+        result = { done: true, value: undefined };
+        rest = () => fault(error);
       }
       const isOver = result?.done === true;
-      if (isOver) text += last();
+      if (isOver) text += rest();
       written = clock.now();
       if (text !== "" || !isOver) controller.enqueue(encoder.encode(text === "" ? ": keep-alive\n\n" : text));
       if (!isOver) return;

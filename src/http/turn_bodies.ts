@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { TOOL_NAME, TOOL_NAME_RULE } from "../compaction/render.ts";
 import { isDeeperThan, MAX_DEPTH } from "../loop/depth.ts";
+import { mediaType } from "./decode/files.ts";
 import { sessionId } from "./session_key.ts";
 
 /** Client tools of one request, and characters of the JSON of all their schemas together. */
@@ -15,7 +16,7 @@ const MAX_SCHEMAS = 64 * 1024;
 const textPart = z.strictObject({ type: z.literal("text"), text: z.string() });
 const filePart = z.strictObject({
   type: z.literal("file"),
-  mediaType: z.string().max(200).regex(/^[\w.+-]+\/[\w.+-]+$/, "wanted a media type such as image/png"),
+  mediaType,
   data: z.string().regex(
     /^(?:https?:\/\/\S+|data:[^\s]+|[A-Za-z0-9+/_-]+={0,2})$/,
     "wanted base64 or an http(s) URL",

@@ -1,62 +1,13 @@
-/** `/api/chat`: the stream of a turn, what clients send, history, resume, refusals. */
+/** `/api/chat`: the stream of a turn, what clients send, history, resume. */
 import assert from "node:assert/strict";
-import { createApp } from "../../src/http/mod.ts";
 import type { App } from "../../src/http/app.ts";
-import { type Script, scripted } from "../../src/models/scripted.ts";
+import { createApp } from "../../src/http/mod.ts";
+import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import type { Agent } from "../../src/loop/agent.ts";
-import { calls, prose, replies, tool } from "../support/turns.ts";
+import type { Json } from "../support/chat.ts";
+import { appOf, history, outline, post, send, text } from "../support/chat_app.ts";
+import { calls, replies, tool } from "../support/turns.ts";
 import { assertUiOrder, readUiStream } from "../support/ui_stream_rules.ts";
-
-// deno-lint-ignore no-explicit-any -- chunks and messages are looked at field by field
-type Json = any;
-
-const tools = [
-  tool("read", ({ n, length }) => prose(Number(length), Number(n))),
-  tool("fail", () => {
-    throw new Error("no disk");
-  }),
-  tool("json", () => ({ a: [1, null] })),
-];
-
-function appOf(script: Script, agent: Partial<Agent> = {}, window?: number): { app: App; asked: Json[] } {
-  const asked: Json[] = [];
-  const model = scripted({
-    script: (request) => {
-      asked.push(structuredClone(request.messages));
-      return script(request);
-    },
-    maxOutput: 500,
-    ...(window === undefined ? {} : { window }),
-  });
-  return { app: createApp({ agents: { default: { model, tools, ...agent } }, store: memoryStore() }), asked };
-}
-
-function text(id: string, words: string): Json {
-  return { id, role: "user", parts: [{ type: "text", text: words }] };
-}
-
-async function post(app: App, body: Json): Promise<Response> {
-  return await app.request("/api/chat", { method: "POST", body: JSON.stringify({ id: "c", ...body }) });
-}
-
-/** Sends and reads a turn; its chunks without what has no place in a message. */
-async function send(app: App, body: Json): Promise<Json[]> {
-  const chunks = await readUiStream(await post(app, body));
-  assertUiOrder(chunks);
-  return chunks;
-}
-
-async function history(app: App, query = ""): Promise<Json[]> {
-  return await (await app.request(`/api/chat/c${query}`)).json();
-}
-
-/** Texts of messages, one letter for the role before each. */
-function outline(messages: readonly Json[]): string[] {
-  return messages.map(({ role, parts }) =>
-    `${role[0]} ${parts.map((part: Json) => part.text ?? "").join("")}`
-  );
-}
 
 Deno.test("POST /api/chat streams a turn, and GET gives the messages that it came to", async () => {
   const { app } = appOf(replies(
@@ -190,7 +141,7 @@ Deno.test("POST /api/chat takes a history along that it has never seen", async (
 
 Deno.test("POST /api/chat tells of the context by the way, and keeps compactions in the message", async () => {
   const steps = Array.from({ length: 20 }, (_, n) => calls("read", { n, length: 1_500 }));
-  const { app } = appOf(replies(...steps, { text: "All done." }), { maxSteps: 30 }, 8_000);
+  const { app } = appOf(replies(...steps, { text: "All done." }), { maxSteps: 30, window: 8_000 });
   const chunks = await send(app, { messages: [text("u1", "work")] });
   const kept = chunks.filter(({ type, transient }) => type === "data-compaction" && transient !== true);
   assert.ok(kept.length >= 2);
@@ -228,140 +179,6 @@ Deno.test("POST /api/chat keeps files, metadata and parts of its client's own", 
   await send(app, { messages: [message], extra: "of the user's own" });
   assert.deepEqual((await history(app))[0], message);
   assert.equal(asked[0]?.[0].content[1].mediaType, "image/png");
-});
-
-Deno.test("POST /api/chat pauses for a client's tool and goes on with its answer, in the same message", async () => {
-  const ask = { ...tool("ask", () => ""), execute: undefined };
-  const { execute: _, ...client } = ask;
-  const { app, asked } = appOf(
-    replies({ text: "Hm.", calls: [{ name: "ask", input: { q: "why" } }, { name: "json", input: {} }] }, {
-      text: "I see.",
-    }),
-    { tools: [...tools, client] },
-  );
-  const chunks = await send(app, { messages: [text("u1", "Hi")] });
-  assert.deepEqual(chunks.slice(-2).map(({ type }) => type), ["finish-step", "finish"]);
-  assert.equal(chunks.at(-1).finishReason, "tool-calls");
-  const [user, assistant] = await history(app);
-  const at = assistant.parts.findIndex(({ type }: Json) => type === "tool-ask");
-  assert.equal(assistant.parts[at].state, "input-available");
-  assert.equal((await app.request("/api/chat/c/stream")).status, 204);
-  const refused = await post(app, { messages: [user, assistant] });
-  assert.equal(refused.status, 400);
-  const parts = assistant.parts.with(at, {
-    ...assistant.parts[at],
-    state: "output-available",
-    output: "because",
-  });
-  const answered = { ...assistant, parts };
-  const response = await post(app, { messages: [user, answered], messageId: assistant.id });
-  const more = await readUiStream(response);
-  assertUiOrder(more, ["e1_0"]);
-  assert.deepEqual(more[0], { type: "start", messageId: assistant.id });
-  assert.deepEqual(more.filter(({ type }) => /step|output/.test(type)).map(({ type }) => type), [
-    "tool-output-available",
-    "start-step",
-    "finish-step",
-  ]);
-  const [, whole] = await history(app);
-  assert.equal(whole.id, assistant.id);
-  assert.equal(whole.parts.at(-1).text, "I see.");
-  assert.equal(asked[1]?.at(-1).content.length, 2);
-  // Answered once, it does not wait any more.
-  assert.equal((await post(app, { messages: [user, answered] })).status, 409);
-});
-
-for (const approved of [true, false]) {
-  Deno.test(`POST /api/chat asks for an approval; ${approved ? "allowed" : "denied"} it goes on`, async () => {
-    let runs = 0;
-    const remove = { ...tool("remove", () => `removed ${++runs}`), needsApproval: () => true };
-    const { app } = appOf(replies(calls("remove", { path: "x" }), { text: "Well." }), { tools: [remove] });
-    const chunks = await send(app, { messages: [text("u1", "Hi")] });
-    const asks = chunks.find(({ type }) => type === "tool-approval-request");
-    const [user, assistant] = await history(app);
-    const part = assistant.parts[1];
-    assert.equal(part.state, "approval-requested");
-    assert.deepEqual(part.approval, { id: asks.approvalId });
-    const approval = { id: asks.approvalId, approved, reason: "my word" };
-    const answered = { ...part, state: "approval-responded", approval };
-    const sent = { ...assistant, parts: assistant.parts.with(1, answered) };
-    const more = await readUiStream(await post(app, { messages: [user, sent], messageId: assistant.id }));
-    assertUiOrder(more, ["e1_0"]);
-    const [, outcome] = more.filter(({ type }) => !type.startsWith("data-"));
-    assert.equal(outcome.type, approved ? "tool-output-available" : "tool-output-denied");
-    assert.equal(runs, approved ? 1 : 0);
-    const [, whole] = await history(app);
-    assert.equal(whole.parts[1].state, approved ? "output-available" : "output-denied");
-    assert.deepEqual(whole.parts[1].approval, approval);
-  });
-}
-
-Deno.test("GET /api/chat/:id tells a call that was allowed from one that waits for the client", async () => {
-  const { execute: _, ...ask } = tool("ask", () => "");
-  const remove = { ...tool("remove", () => "removed"), needsApproval: () => true };
-  const both = { calls: [{ name: "ask", input: {} }, { name: "remove", input: {} }] };
-  const { app } = appOf(replies(both, { text: "Well." }), { tools: [ask, remove] });
-  await send(app, { messages: [text("u1", "Hi")] });
-  const [user, assistant] = await history(app);
-  const approval = { id: "e1_1", approved: true, reason: "my word" };
-  const allowed = { ...assistant.parts[2], state: "approval-responded", approval };
-  const sent = { ...assistant, parts: assistant.parts.with(2, allowed) };
-  await readUiStream(await post(app, { messages: [user, sent] }));
-  const [, waiting] = await history(app);
-  // As the client has it: a page that is opened anew goes on once the other call is answered.
-  assert.deepEqual(waiting.parts.slice(1), [assistant.parts[1], allowed]);
-  const answered = { ...waiting.parts[1], state: "output-available", output: "yes" };
-  await readUiStream(
-    await post(app, { messages: [user, { ...waiting, parts: waiting.parts.with(1, answered) }] }),
-  );
-  const [, whole] = await history(app);
-  assert.deepEqual(
-    whole.parts.slice(1, 3).map(({ state }: { state: string }) => state),
-    ["output-available", "output-available"],
-  );
-  assert.deepEqual(whole.parts[2].approval, approval);
-});
-
-Deno.test("POST /api/chat: a new message closes what waits, and a host can refuse that", async () => {
-  const { execute: _, ...ask } = tool("ask", () => "");
-  const { app, asked } = appOf(replies(calls("ask", {}), { text: "Fine." }), { tools: [ask] });
-  await send(app, { messages: [text("u1", "Hi")] });
-  assert.equal((await post(app, { message: text("u2", "never mind"), onPaused: "reject" })).status, 409);
-  await send(app, { messages: [...await history(app), text("u2", "never mind")] });
-  assert.deepEqual(asked[1]?.map(({ role }: Json) => role), ["user", "assistant", "tool", "user"]);
-  const [, assistant] = await history(app);
-  assert.equal(assistant.parts[1].state, "output-error");
-});
-
-Deno.test("POST /api/chat takes what a client's tool gave with a new message, answered in a message of its own", async () => {
-  const { execute: _, ...ask } = tool("ask", () => "");
-  const { app, asked } = appOf(replies(calls("ask", {}), { text: "Blue." }, { text: "Bye." }), {
-    tools: [ask],
-  });
-  await send(app, { messages: [text("u1", "Hi")] });
-  const [first, waiting] = await history(app);
-  const part = waiting.parts.at(-1);
-  const answered = {
-    ...waiting,
-    parts: [...waiting.parts.slice(0, -1), { ...part, state: "output-available", output: "blue" }],
-  };
-  const chunks = await send(app, { messages: [first, answered, text("u2", "What is it?")] });
-  assert.deepEqual(asked[1]?.map(({ role }: Json) => role), ["user", "assistant", "tool", "user"]);
-  // Of the tool the client knows, and its call is in a message that is closed.
-  assert.ok(!chunks.some(({ type }) => /^(tool-|data-user)/.test(type)));
-  const { messageId } = chunks.find(({ type }) => type === "start");
-  const messages = await history(app);
-  assert.deepEqual(messages.map(({ id, role }: Json) => [id, role]), [
-    ["u1", "user"],
-    [waiting.id, "assistant"],
-    ["u2", "user"],
-    [messageId, "assistant"],
-  ]);
-  assert.equal(new Set(messages.map(({ id }: Json) => id)).size, 4);
-  assert.equal(messages[1].parts.at(-1).output, "blue");
-  await send(app, { messages: [...messages, text("u3", "Bye")] });
-  assert.equal(asked[2]?.length, 6);
-  assert.equal((await (await app.request("/v1/sessions/c")).json()).branches.length, 1);
 });
 
 Deno.test("GET /api/chat/:id/stream replays the running turn from its start, and says where none runs", async () => {
@@ -405,67 +222,6 @@ Deno.test("POST /api/chat: a turn that is cancelled ends with abort, one that fa
   }
 });
 
-const user = text("u1", "Hi");
-const said = { id: "a1", role: "assistant", parts: [{ type: "text", text: "x" }] };
-
-Deno.test.each<[string, number, unknown]>([
-  ["no JSON", 400, "{"],
-  ["no object", 400, []],
-  ["no id", 400, { id: undefined, messages: [user] }],
-  ["an id that is no session", 400, { id: "a/b", messages: [user] }],
-  ["no messages", 400, {}],
-  ["an empty history", 400, { messages: [] }],
-  ["a message of the assistant that nobody knows", 409, { messages: [user, said] }],
-  ["a message of the system alone", 400, { messages: [{ ...user, role: "system" }] }],
-  ["a role that is none", 400, { messages: [{ ...user, role: "tool" }] }],
-  ["a message without parts", 400, { messages: [{ id: "u1", role: "user", content: "Hi" }] }],
-  ["an empty message", 400, { messages: [{ ...user, parts: [] }] }],
-  ["a message without a text", 400, { messages: [text("u1", "  ")] }],
-  ["a text that is none", 400, { messages: [{ ...user, parts: [{ type: "text", text: 7 }] }] }],
-  ["a file without a URL", 400, {
-    messages: [{ ...user, parts: [{ type: "file", mediaType: "image/png" }] }],
-  }],
-  ["a file with a URL of another kind", 400, {
-    messages: [{ ...user, parts: [{ type: "file", mediaType: "image/png", url: "file:///etc/passwd" }] }],
-  }],
-  ["a trigger that is none", 400, { messages: [user], trigger: "resume-stream" }],
-  ["an agent that is none", 400, { messages: [user], agent: "nobody" }],
-  ["nothing to answer anew", 400, { trigger: "regenerate-message", messageId: "a1" }],
-  ["more than a model can read", 413, { messages: [text("u1", "word ".repeat(200_000))] }],
-  ["a body that is too long", 413, { messages: [user], filler: "x".repeat(9 * 1024 * 1024) }],
-])("POST /api/chat refuses %s in a sentence for people", async (_, status, body) => {
-  const { app } = appOf(replies({ text: "x" }));
-  const response = typeof body === "string"
-    ? await app.request("/api/chat", { method: "POST", body })
-    : Array.isArray(body)
-    ? await app.request("/api/chat", { method: "POST", body: JSON.stringify(body) })
-    : await post(app, body);
-  const sentence = await response.text();
-  assert.equal(response.status, status, sentence);
-  assert.match(response.headers.get("content-type") ?? "", /^text\/plain/);
-  assert.match(sentence, /^Cannot .{10,}/s);
-  assert.ok(sentence.length <= 900 && !sentence.includes("\n    at "));
-  // Nothing was stored.
-  assert.equal((await app.request("/v1/sessions/c")).status, 404);
-});
-
-Deno.test("/api/chat tells every other refusal as text, too", async () => {
-  const { app } = appOf(replies({ text: "x" }));
-  const cases: [string, string, number][] = [
-    ["GET", "/api/chat", 405],
-    ["DELETE", "/api/chat/c", 405],
-    ["POST", "/api/chat/c/stream", 405],
-    ["GET", "/api/chat/none", 404],
-    ["GET", "/api/chat/a%2Fb", 404],
-    ["GET", "/api/chat/c/nothing", 404],
-  ];
-  for (const [method, path, status] of cases) {
-    const response = await app.request(path, { method });
-    assert.equal(response.status, status, `${method} ${path}`);
-    assert.match(await response.text(), /^Cannot /);
-  }
-});
-
 Deno.test("POST /api/chat shows what a tool tells on its way as a preliminary output", async () => {
   const work = tool("work", async function* () {
     yield { done: 1 };
@@ -505,8 +261,7 @@ Deno.test("POST /api/chat summarises no history twice, though its session has go
   const steps = Array.from({ length: 20 }, (_, n) => calls("read", { n, length: 1_500 }));
   const { app, asked } = appOf(
     replies(...steps, { text: "All done." }, { text: "Well." }, { text: "Again." }, { text: "Once more." }),
-    { maxSteps: 30 },
-    8_000,
+    { maxSteps: 30, window: 8_000 },
   );
   await send(app, { messages: [text("u1", "work")] });
   const kept = (chunks: Json[]): number =>

@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { sseStream } from "../../src/http/sse.ts";
+import { type SseOptions, sseStream } from "../../src/http/sse.ts";
 import { Broadcast } from "../../src/loop/broadcast.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import { ManualClock } from "../support/clock.ts";
@@ -24,7 +24,7 @@ function source() {
   return { events: events(), give };
 }
 
-function start(events: AsyncGenerator<string, void>) {
+function start(events: AsyncGenerator<string, void>, options: Partial<SseOptions<string>> = {}) {
   const clock = new ManualClock();
   const seen: string[] = [];
   const stream = sseStream(events, {
@@ -32,6 +32,7 @@ function start(events: AsyncGenerator<string, void>) {
     clock,
     onLeave: () => Promise.resolve(void seen.push("left")),
     onEnd: () => void seen.push("ended"),
+    ...options,
   });
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   return { clock, seen, read: async () => (await reader.read()).value };
@@ -85,6 +86,30 @@ Deno.test("sseStream() writes what came before a fault", async () => {
   await rejects(read(), /broken/);
   deepEqual(seen, ["ended"]);
   deepEqual(clock.sleeping, []);
+});
+
+Deno.test("sseStream() sends what is said of a fault, and closes", async () => {
+  const { events, give } = source();
+  const { clock, read, seen } = start(events, { last: () => "whole", fault: (error) => `told: ${error}` });
+  await read();
+  give("a", new Error("broken"));
+  equal(await read(), "a\n");
+  equal(await read(), "told: Error: broken");
+  equal(await read(), undefined);
+  deepEqual(seen, ["ended"]);
+  deepEqual(clock.sleeping, []);
+});
+
+Deno.test("sseStream() writes nothing for an event that has nothing to say", async () => {
+  const { events, give } = source();
+  const { read } = start(events, { encode: (event) => event === "quiet" ? "" : `${event}\n` });
+  await read();
+  const waiting = read();
+  give("quiet");
+  for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+  give("a", null);
+  equal(await waiting, "a\n");
+  equal(await read(), undefined);
 });
 
 Deno.test("sseStream() ends with a client that leaves while it waits for an event that never comes", async () => {

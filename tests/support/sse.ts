@@ -1,4 +1,5 @@
 /** Reading SSE in tests: every frame, in order, with comments left out. */
+import assert from "node:assert/strict";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { AnyJson } from "./any_json.ts";
 
@@ -16,6 +17,16 @@ export function parseFrames(text: string): readonly Frame[] {
   });
   parser.feed(text);
   return frames;
+}
+
+/** The data of a finished stream whose frames have no names: a line each, the last one whole, comments left out. */
+export function dataOf(text: string): readonly string[] {
+  const frames = text.split("\n\n");
+  assert.equal(frames.pop(), "", "the last frame is whole");
+  return frames.filter((frame) => !frame.startsWith(":")).map((frame) => {
+    assert.ok(frame.startsWith("data: ") && !frame.includes("\n"), `a frame is one line of data: ${frame}`);
+    return frame.slice("data: ".length);
+  });
 }
 
 /** Yields frames of a response as they arrive. */

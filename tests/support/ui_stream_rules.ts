@@ -1,6 +1,7 @@
 /** The order of chunks in a UI message stream of the AI SDK, and what each of them must have. */
 import assert from "node:assert/strict";
 import type { AnyJson as Json } from "./any_json.ts";
+import { dataOf } from "./sse.ts";
 
 /** Fields that a chunk must have, by its type; a chunk of another type ends a client's run. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -39,10 +40,7 @@ export async function readUiStream(response: Response): Promise<Json[]> {
 
 /** The chunks of a whole stream. */
 export function chunksOf(text: string): Json[] {
-  assert.ok(text.endsWith("\n\n"), "the last frame is whole");
-  const frames = text.split("\n\n").filter((frame) => frame !== "" && !frame.startsWith(":"));
-  assert.ok(frames.every((frame) => frame.startsWith("data: ") && !frame.includes("\n")), "one line a frame");
-  const data = frames.map((frame) => frame.slice("data: ".length));
+  const data = dataOf(text);
   assert.equal(data.indexOf("[DONE]"), data.length - 1, "[DONE] comes once, last");
   return data.slice(0, -1).map((json) => JSON.parse(json));
 }

@@ -11,12 +11,13 @@ import type { Approval, CallAnswer } from "../../loop/agent.ts";
 import type { ClientNote, PausedCall } from "../../ports.ts";
 import { sessionId } from "../session_key.ts";
 import type { UiPart } from "../encode/ui_parts.ts";
+import { mediaType } from "./files.ts";
 
 const id = z.string().min(1).max(256);
 
 const filePart = z.looseObject({
   type: z.literal("file"),
-  mediaType: z.string().max(200).regex(/^[\w.+-]+\/[\w.+-]+$/, "wanted a media type such as image/png"),
+  mediaType,
   url: z.string().regex(/^(?:https?:\/\/\S+|data:\S+)$/, "wanted an http(s) or data URL"),
   filename: z.string().max(500).optional(),
 });
@@ -56,15 +57,20 @@ export type SentMessage = z.infer<typeof message>;
 /** What a message of the user says to the model. */
 export function inputOf({ parts }: SentMessage): string | (TextPart | FilePart)[] {
   const content = parts.flatMap((part): (TextPart | FilePart)[] => {
-    const text = textPart.safeParse(part);
-    if (text.success) return [{ type: "text", text: text.data.text }];
-    const file = filePart.safeParse(part);
-    if (!file.success) return [];
-    const { mediaType, url, filename } = file.data;
-    return [{ type: "file", mediaType, data: url, ...(filename === undefined ? {} : { filename }) }];
+    if (part.type === "text") return [{ type: "text", text: String(part["text"]) }];
+    return part.type === "file" ? [filePartOf(part)] : [];
   });
   const [first] = content;
   return content.length === 1 && first?.type === "text" ? first.text : content;
+}
+
+function filePartOf({ mediaType, url, filename }: UiPart): FilePart {
+  return {
+    type: "file",
+    mediaType: String(mediaType),
+    data: String(url),
+    ...(typeof filename === "string" ? { filename } : {}),
+  };
 }
 
 /** What of a message the model does not see, and its client wants back. */
@@ -89,6 +95,11 @@ function toolOf({ type, toolName }: UiPart): string | null {
   return type.startsWith("tool-") ? type.slice("tool-".length) : null;
 }
 
+/** Whether a message ends with calls: those that wait are in its last step. */
+export function hasCalls(message: SentMessage): boolean {
+  return (stepsOf(message).at(-1) ?? []).some((part) => toolOf(part) !== null);
+}
+
 /** What becomes of a call that the user has left unanswered. */
 const GIVEN_UP = "the user has gone on without an answer to it";
 
@@ -100,9 +111,7 @@ export function answersIn(
   const results: CallAnswer[] = [];
   const approvals: Approval[] = [];
   for (const { ref } of pending) {
-    const part = parts.findLast((part): part is UiPart => part["toolCallId"] === wireId(ref)) as
-      | UiPart
-      | undefined;
+    const part: UiPart | undefined = parts.findLast((part) => part["toolCallId"] === wireId(ref));
     if (part === undefined) continue;
     const { state, output, errorText, approval } = part;
     if (state === "output-available") results.push({ ref, output: output ?? null });
@@ -185,7 +194,7 @@ function stepMessages(parts: readonly UiPart[]): readonly Message[] {
     else if (part.type === "reasoning") {
       content.push({ type: "reasoning", text: String(part["text"] ?? ""), ...options });
     } else if (part.type === "file") {
-      content.push({ type: "file", mediaType: String(part["mediaType"]), data: String(part["url"]) });
+      content.push(filePartOf(part));
     } else if (toolName !== null && part["state"] !== "input-streaming") {
       const toolCallId = String(part["toolCallId"]);
       const isProviders = part["providerExecuted"] === true;

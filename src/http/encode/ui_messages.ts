@@ -6,7 +6,7 @@
  */
 import { callsOf, type StoredView, wireId } from "../../compaction/context.ts";
 import { isOwnCall } from "../../compaction/render.ts";
-import type { ProviderOptions } from "../../core/message.ts";
+import { fileUrl } from "../../core/files.ts";
 import { addUsage } from "../../loop/report.ts";
 import type {
   ApprovalNote,
@@ -18,16 +18,16 @@ import type {
   Usage,
   UserEntry,
 } from "../../ports.ts";
+import { outputText } from "../../tokens/measure.ts";
 import {
   compactionPart,
-  fileUrl,
-  finishMetadata,
   insertedPart,
   messageBehind,
-  outputText,
+  metadataOf,
   outputValue,
   partId,
   type UiPart,
+  usageMetadata,
 } from "./ui_parts.ts";
 
 /** One message, in the shape that the AI SDK gives it. */
@@ -80,10 +80,6 @@ function userMessage(entry: UserEntry): UiMessage {
   };
 }
 
-function ofProvider(options: ProviderOptions | undefined): Readonly<Record<string, unknown>> {
-  return options === undefined ? {} : { providerMetadata: options };
-}
-
 /** A turn while its entries are read. */
 class TurnMessage {
   readonly #id: string;
@@ -102,7 +98,7 @@ class TurnMessage {
   get message(): UiMessage {
     // What came from elsewhere has what its client says of it, and nothing else.
     const { metadata } = this.#client ??
-      { metadata: { model: this.#model, ...finishMetadata(this.#usage) } };
+      { metadata: { model: this.#model, usage: usageMetadata(this.#usage) } };
     const parts = this.#parts;
     return { id: this.#id, role: "assistant", ...(metadata === undefined ? {} : { metadata }), parts };
   }
@@ -131,7 +127,7 @@ class TurnMessage {
             type: "text",
             text: part.text,
             state: "done",
-            ...ofProvider(part.providerOptions),
+            ...metadataOf(part.providerOptions),
           });
           break;
         case "reasoning":
@@ -139,7 +135,7 @@ class TurnMessage {
             type: "reasoning",
             id: partId(entry.step, index++),
             text: part.text,
-            ...ofProvider(part.providerOptions),
+            ...metadataOf(part.providerOptions),
             state: "done",
           });
           break;

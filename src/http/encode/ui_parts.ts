@@ -3,11 +3,9 @@
  *
  * @module
  */
-import type { FilePart, ToolOutput, UserMessage } from "../../core/message.ts";
+import type { ProviderOptions, ToolOutput, UserMessage } from "../../core/message.ts";
 import type { CompactionNote, Usage } from "../../ports.ts";
 import { outputText } from "../../tokens/measure.ts";
-
-export { outputText };
 
 /** A part of a message, or a chunk of the stream: its `type` tells the rest. */
 export type UiPart = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -34,9 +32,9 @@ export function insertedPart(
   return { type: "data-user-message", id: ref, data: { input } };
 }
 
-/** A file as a URL. */
-export function fileUrl({ data, mediaType }: FilePart): string {
-  return /^(?:https?|data):/.test(data) ? data : `data:${mediaType};base64,${data}`;
+/** What a provider says of a part, as clients keep it. */
+export function metadataOf(options: ProviderOptions | undefined): Readonly<Record<string, unknown>> {
+  return options === undefined ? {} : { providerMetadata: options };
 }
 
 /** The value of an output that is none of an error. */
@@ -44,16 +42,14 @@ export function outputValue(output: ToolOutput): unknown {
   return output.type === "json" || output.type === "content" ? output.value : outputText(output);
 }
 
-/** What a message says of itself once its turn is over. */
-export function finishMetadata(
+/** What was billed, in the words of the AI SDK, which are those of AG-UI. */
+export function usageMetadata(
   { inputTokens, outputTokens, cachedTokens }: Usage,
-): { readonly usage: Readonly<Record<string, number>> } {
+): Readonly<Record<string, number>> {
   return {
-    usage: {
-      inputTokens,
-      outputTokens,
-      totalTokens: inputTokens + outputTokens,
-      ...(cachedTokens === undefined ? {} : { cachedInputTokens: cachedTokens }),
-    },
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+    ...(cachedTokens === undefined ? {} : { cachedInputTokens: cachedTokens }),
   };
 }

@@ -10,11 +10,19 @@ import { SelvageError } from "../../core/errors.ts";
 import type { TurnRequest } from "../../loop/agent.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { measuresOf } from "../../loop/measures.ts";
-import type { TurnEvent } from "../../loop/events.ts";
+import { isApplied, type TurnEvent } from "../../loop/events.ts";
 import type { Entry, Owner, ResultEntry, SessionKey, SessionState } from "../../ports.ts";
-import { limitBody, parseBody, readText } from "../body.ts";
+import { badBody, limitBody, parseBody, readText } from "../body.ts";
 import { uiMessages } from "../encode/ui_messages.ts";
-import { answersIn, chatBody, inputOf, noteOf, type SentMessage, withGivenUp } from "../decode/ui_request.ts";
+import {
+  answersIn,
+  chatBody,
+  hasCalls,
+  inputOf,
+  noteOf,
+  type SentMessage,
+  withGivenUp,
+} from "../decode/ui_request.ts";
 import { type GoesOn, UI_STREAM_HEADERS, UiStreamEncoder } from "../encode/ui_stream.ts";
 import type { AppEnv } from "../env.ts";
 import { askedAgain, beginAt, beginWhole, historyOf, startsWith } from "../chat_history.ts";
@@ -41,12 +49,6 @@ const NEXT: SentMessage = { id: "next", role: "user", parts: [{ type: "text", te
 
 /** What a request comes to: a new turn, or answers to the calls of one that waits. */
 type Asked = Pick<TurnRequest, "input" | "begin" | "client">;
-
-function bad(field: string, found: string, wanted: string): SelvageError {
-  return new SelvageError("bad_request", `Cannot use the body: ${field}: found ${found}, wanted ${wanted}`, {
-    fields: { field },
-  });
-}
 
 /** Routes of chats. */
 export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
@@ -91,7 +93,8 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       return await host.answer({ owner, turn: lease.turn, clientSignal, ...all, ...input });
     }
     if (isEmpty) {
-      throw bad("messages", "no answer to a call that waits", `one for ${pending.map(({ name }) => name)}`);
+      const wanted = `one for ${pending.map(({ name }) => name)}`;
+      throw badBody("messages", { found: "no answer to a call that waits", wanted });
     }
     return await host.answer({ owner, turn: lease.turn, clientSignal, ...answers });
   }
@@ -114,7 +117,6 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const key = { ...owner, session: body.id };
     const last = body.message ?? body.messages?.at(-1);
     const isAgain = body.trigger === "regenerate-message";
-    const wanted = "a new message of the user, or answers to calls that wait";
     const { onDisconnect = "abort", onPaused = "abort" } = body;
     // What calls gave may come right before what the user says now.
     const said = last?.role === "user" ? last : undefined;
@@ -123,7 +125,9 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       : body.message === undefined
       ? body.messages?.at(-2)
       : undefined;
-    if (!isAgain && answered?.role === "assistant") {
+    // Most messages of the user answer nothing: the log need not be read to know that.
+    const mayAnswer = answered?.role === "assistant" && (said === undefined || hasCalls(answered));
+    if (!isAgain && mayAnswer) {
       const started = await answer(answered, { owner, key, said, onPaused, clientSignal: request.signal });
       if (started !== null) {
         const { agent = "default" } = started;
@@ -144,7 +148,13 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     if (last?.role === "user") asked = askedOf(last, whole && { sent: whole, views, key, agent });
     else if (isAgain) {
       asked = askedAnew((await store.read(key))?.entries ?? [], body.messageId ?? last?.id);
-    } else throw bad("messages", last === undefined ? "none" : `one of the ${last.role} at the end`, wanted);
+    } else {
+      const found = last === undefined ? "none" : `one of the ${last.role} at the end`;
+      throw badBody("messages", {
+        found,
+        wanted: "a new message of the user, or answers to calls that wait",
+      });
+    }
     const system = body.messages?.filter(({ role }) => role === "system") ?? [];
     const instructions = system.map(inputOf).filter((text) => typeof text === "string" && text !== "");
     const started = await host.start({
@@ -225,7 +235,7 @@ async function* followedBy(
 ): AsyncGenerator<TurnEvent, void> {
   let isCompacted = false;
   for await (const event of events) {
-    isCompacted ||= event.type === "compaction" && event.phase === "applied";
+    isCompacted ||= event.type === "compaction" && isApplied(event);
     yield event;
   }
   if (isCompacted) await last();
@@ -234,7 +244,9 @@ async function* followedBy(
 /** A turn that answers once more what the log has been asked. */
 function askedAnew(entries: readonly Entry[], id: string | undefined): Asked {
   const entry = askedAgain(entries, id);
-  if (entry === null) throw bad("messageId", JSON.stringify(id ?? null), "a message of the chat");
+  if (entry === null) {
+    throw badBody("messageId", { found: JSON.stringify(id ?? null), wanted: "a message of the chat" });
+  }
   const { message: { content }, client, seq } = entry;
   return {
     input: content,
