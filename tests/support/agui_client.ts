@@ -9,7 +9,7 @@ import { HttpAgent } from "npm:@ag-ui/client@1.0.0";
 import { EventSchemas } from "npm:@ag-ui/core@1.0.0/schemas";
 import type { AnyJson } from "./any_json.ts";
 
-/** An event, or a message of the history. */
+/** An event, a message, or any part of them. */
 export type AguiEvent = AnyJson;
 
 /** A thread of a client. */

@@ -6,12 +6,15 @@
  */
 import * as z from "zod";
 import { wireId } from "../../compaction/context.ts";
-import type { FilePart, TextPart } from "../../core/message.ts";
 import { SelvageError } from "../../core/errors.ts";
+import { fileUrl } from "../../core/files.ts";
+import type { FilePart, TextPart } from "../../core/message.ts";
+import { parseInput } from "../../formats/call_input.ts";
 import { isObject } from "../../formats/format.ts";
 import type { Approval, CallAnswer } from "../../loop/agent.ts";
 import type { PausedCall, ToolSchema } from "../../ports.ts";
-import { checkBody } from "../body.ts";
+import { aguiContent, partsOf, textOf } from "../agui_content.ts";
+import { badBody, checkBody } from "../body.ts";
 import type { UiPart } from "../encode/ui_parts.ts";
 import { sessionId } from "../session_key.ts";
 import { clientTools } from "../turn_bodies.ts";
@@ -19,23 +22,9 @@ import type { SentMessage } from "./ui_request.ts";
 
 const id = z.string().min(1).max(256);
 
-const source = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("data"), value: z.string(), mimeType: z.string() }),
-  z.looseObject({ type: z.literal("url"), value: z.url(), mimeType: z.string().optional() }),
-], { error: 'wanted { type: "data", value, mimeType } or { type: "url", value }' });
-const contentPart = z.discriminatedUnion("type", [
-  z.looseObject({ type: z.literal("text"), text: z.string() }),
-  ...(["image", "audio", "video", "document"] as const).map((type) =>
-    z.looseObject({ type: z.literal(type), source })
-  ),
-]);
-const content = z.union([z.string(), z.array(contentPart).max(100)], {
-  error: "wanted text, or a list of parts: text, image, audio, video, document",
-});
-
 const message = z.discriminatedUnion("role", [
   z.looseObject({ role: z.enum(["system", "developer"]), id, content: z.string() }),
-  z.looseObject({ role: z.literal("user"), id, content }),
+  z.looseObject({ role: z.literal("user"), id, content: aguiContent }),
   z.looseObject({
     role: z.literal("assistant"),
     id,
@@ -45,7 +34,13 @@ const message = z.discriminatedUnion("role", [
       function: z.looseObject({ name: z.string().min(1).max(256), arguments: z.string() }),
     })).max(10_000).nullish(),
   }),
-  z.looseObject({ role: z.literal("tool"), id, toolCallId: id, content, error: z.string().nullish() }),
+  z.looseObject({
+    role: z.literal("tool"),
+    id,
+    toolCallId: id,
+    content: aguiContent,
+    error: z.string().nullish(),
+  }),
   z.looseObject({ role: z.literal("reasoning"), id, content: z.string() }),
   z.looseObject({ role: z.literal("activity"), id }),
 ]);
@@ -150,7 +145,7 @@ function callPart(
   },
   result: Extract<AguiMessage, { role: "tool" }> | undefined,
 ): UiPart {
-  const call = { type: "dynamic-tool", toolName: name, toolCallId: id, input: inputOf(text) };
+  const call = { type: "dynamic-tool", toolName: name, toolCallId: id, input: parseInput(text) };
   if (result === undefined) return { ...call, state: "input-available" };
   if (typeof result.error === "string") {
     return { ...call, state: "output-error", errorText: result.error || textOf(result.content) };
@@ -158,37 +153,24 @@ function callPart(
   return { ...call, state: "output-available", output: textOf(result.content) };
 }
 
-function inputOf(text: string): unknown {
-  try {
-    return JSON.parse(text.trim() === "" ? "{}" : text);
-  } catch {
-    return { unparsed_arguments: text };
-  }
-}
-
-function textOf(content: z.infer<typeof contentPart>[] | string): string {
-  return partsOf(content).map((part) => part.type === "text" ? part.text : `[${part.mediaType}]`).join("\n");
-}
-
-function partsOf(content: z.infer<typeof contentPart>[] | string): readonly (TextPart | FilePart)[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return content.map((part) => {
-    if (part.type === "text") return { type: "text", text: String(part["text"]) };
-    const { source } = part as Extract<z.infer<typeof contentPart>, { source: unknown }>;
-    const mediaType = source.mimeType ?? `${part.type === "document" ? "application" : part.type}/*`;
-    return { type: "file", mediaType, data: source.value };
-  });
-}
-
 function uiPart(part: TextPart | FilePart): UiPart {
   if (part.type === "text") return { type: "text", text: part.text };
-  const { data, mediaType } = part;
-  return { type: "file", mediaType, url: /^https?:/.test(data) ? data : `data:${mediaType};base64,${data}` };
+  return { type: "file", mediaType: part.mediaType, url: fileUrl(part) };
 }
 
 /** The id of an interrupt that asks whether a call may be run. */
 export function interruptId(turn: string, ref: string): string {
   return `${turn}:${wireId(ref)}`;
+}
+
+/** The messages behind the last one of the assistant. */
+function latestOf({ messages }: AguiRun): AguiRun["messages"] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+}
+
+/** Whether a run brings along anything that could answer a call. */
+export function hasAnswers(run: AguiRun): boolean {
+  return (run.resume ?? []).length > 0 || latestOf(run).some(({ role }) => role === "tool");
 }
 
 /**
@@ -198,10 +180,10 @@ export function interruptId(turn: string, ref: string): string {
  * @throws SelvageError `call_not_found` for an interrupt that does not wait, `bad_request` for an answer that is none.
  */
 export function answersIn(
-  { messages, resume }: AguiRun,
+  run: AguiRun,
   { turn, pending }: { readonly turn: string; readonly pending: readonly PausedCall[] },
 ): { readonly results: readonly CallAnswer[]; readonly approvals: readonly Approval[] } {
-  const last = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  const last = latestOf(run);
   const results = pending.flatMap(({ ref, reason }): readonly CallAnswer[] => {
     // A call of a step that began anew has a number behind its id: see `AguiEncoder`.
     const isOf = (id: string): boolean => id.replace(/\.\d+$/, "") === wireId(ref);
@@ -211,7 +193,7 @@ export function answersIn(
     if (typeof error === "string") return [{ ref, error: error || textOf(content) }];
     return [{ ref, output: typeof content === "string" ? content : partsOf(content) }];
   });
-  const approvals = (resume ?? []).map(({ interruptId: asked, status, payload }, at): Approval => {
+  const approvals = (run.resume ?? []).map(({ interruptId: asked, status, payload }, at): Approval => {
     const call = pending.find(({ ref }) => interruptId(turn, ref) === asked);
     if (call === undefined) {
       throw new SelvageError(
@@ -230,11 +212,7 @@ function decisionOf(payload: unknown, field: string): Omit<Approval, "ref"> {
   const { approved, reason } = isObject(payload) ? payload : {};
   if (typeof approved !== "boolean") {
     const found = payload === undefined ? "nothing" : JSON.stringify(payload).slice(0, 100);
-    throw new SelvageError(
-      "bad_request",
-      `Cannot use the body: ${field}: found ${found}, wanted { approved: true or false, reason? }`,
-      { fields: { field } },
-    );
+    throw badBody(field, { found, wanted: "{ approved: true or false, reason? }" });
   }
   return { approved, ...(typeof reason === "string" ? { reason } : {}) };
 }

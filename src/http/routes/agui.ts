@@ -6,7 +6,7 @@
 import { Hono } from "hono";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
-import { limitBody, parseBody, readText } from "../body.ts";
+import { badBody, limitBody, parseBody, readText } from "../body.ts";
 import { beginWhole } from "../chat_history.ts";
 import {
   aguiBody,
@@ -14,10 +14,11 @@ import {
   answersIn,
   chatMessages,
   frontendTools,
+  hasAnswers,
   instructionsOf,
 } from "../decode/agui_request.ts";
 import { inputOf, noteOf, withGivenUp } from "../decode/ui_request.ts";
-import { AguiEncoder, aguiFrames } from "../encode/agui.ts";
+import { AguiEncoder } from "../encode/agui.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
 import type { HostRequest, StartedTurn } from "../host/request.ts";
@@ -47,8 +48,7 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const pending = pause?.pending ?? [];
     const { results, approvals } = answersIn(run, { turn, pending });
     if (results.length + approvals.length === 0) return null;
-    const message = run.messages.findLast(({ role }) => role !== "activity");
-    const said = message?.role === "user" ? chatMessages(run).at(-1) : undefined;
+    const said = lastOf(run)?.role === "user" ? chatMessages(run).at(-1) : undefined;
     const answers = said === undefined ? { results, approvals } : {
       // Who says something new has given up what he has not answered.
       ...withGivenUp({ results, approvals }, pending),
@@ -60,8 +60,8 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   }
 
   async function begin(run: AguiRun, agentName: string, rest: HostRequest): Promise<Begun> {
-    const last = run.messages.findLast(({ role }) => role !== "activity");
-    const going = await answer(run, rest);
+    const last = lastOf(run);
+    const going = hasAnswers(run) ? await answer(run, rest) : null;
     if (going !== null) return going;
     if (last?.role === "tool") {
       const detail = `Cannot go on with the thread ${
@@ -73,11 +73,7 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const message = chat.at(-1);
     if (last?.role !== "user" || message === undefined) {
       const found = last === undefined ? "none" : `one of the ${last.role} at the end`;
-      throw new SelvageError(
-        "bad_request",
-        `Cannot use the body: messages: found ${found}, wanted one of the user, or answers to what waits`,
-        { fields: { field: "messages" } },
-      );
+      throw badBody("messages", { found, wanted: "one of the user, or answers to what waits" });
     }
     const instructions = instructionsOf(run);
     const clientTools = frontendTools(run);
@@ -107,16 +103,14 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       clientSignal: request.signal,
       ...await idempotencyOf(request, `${agentName}\n${text}`),
     });
-    const { agent = agentName, turn, isReplay, leave } = started;
+    const { agent = agentName, turn, isReplay } = started;
     const model = started.model ?? agents[agent]?.model.id ?? "";
     const { threadId, runId, state } = run;
     const encoder = new AguiEncoder({ threadId, runId, state, turn, agent, model, answered });
-    const events = aguiFrames(started.events, {
-      encoder,
-      problemOf: (error) => problemOf(error, (fault) => reportFault(c, { fault, log })),
-    });
-    return sseResponse({ events, leave }, {
-      encode: (frame) => frame,
+    return sseResponse(started, {
+      encode: (event) => encoder.encode(event),
+      last: () => encoder.end(),
+      fault: (error) => encoder.end(problemOf(error, (fault) => reportFault(c, { fault, log }))),
       clock,
       onEnd: host.enter(),
       headers: replayHeaders(isReplay),
@@ -125,4 +119,9 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
 
   app.all("/", refuseMethod("POST"));
   return app;
+}
+
+/** What a run ends with. */
+function lastOf({ messages }: AguiRun): AguiRun["messages"][number] | undefined {
+  return messages.findLast(({ role }) => role !== "activity");
 }
