@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { createApp } from "../../src/http/mod.ts";
-import type { AppOptions } from "../../src/http/options.ts";
 import { defineTool } from "../../src/loop/tools.ts";
-import { type Script, scripted } from "../../src/models/scripted.ts";
-import type { ModelRequest } from "../../src/ports.ts";
-import { memoryStore } from "../../src/store/memory.ts";
+import type { Script } from "../../src/models/scripted.ts";
 import type { Json } from "../support/chat.ts";
+import { completionsApp } from "../support/completions_app.ts";
 import { readCompletionStream } from "../support/openai_stream_rules.ts";
 import { calls, replies, tool } from "../support/turns.ts";
 import * as z from "zod";
@@ -28,27 +25,8 @@ const weather = {
 };
 const ask = [{ role: "user", content: "Weather in Bern?" }];
 
-function makeApp(script: Script, options: Partial<AppOptions> = {}) {
-  const requests: ModelRequest[] = [];
-  const watched: Script = (request) => {
-    requests.push(structuredClone(request));
-    return script(request);
-  };
-  const store = memoryStore();
-  const app = createApp({
-    agents: { default: { model: scripted({ script: watched }), tools: [look, erase] } },
-    store,
-    ...options,
-  });
-  const post = (body: Json, headers: Record<string, string> = {}): Promise<Response> =>
-    Promise.resolve(app.request("/v1/chat/completions", {
-      method: "POST",
-      body: JSON.stringify({ model: "default", tools: [weather], ...body }),
-      headers,
-    }));
-  const complete = async (body: Json, headers: Record<string, string> = {}): Promise<Json> =>
-    await (await post(body, headers)).json();
-  return { app, post, complete, requests, store };
+function makeApp(script: Script) {
+  return completionsApp(script, { agent: { tools: [look, erase] }, fields: { tools: [weather] } });
 }
 
 /** Steps of a turn: a tool of the service, then one of each side, then the answer. */

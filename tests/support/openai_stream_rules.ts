@@ -4,6 +4,7 @@
  * usage last, then `[DONE]`.
  */
 import type { Json } from "./chat.ts";
+import { dataOf } from "./sse.ts";
 import { isJson } from "./wire_json.ts";
 
 /** What a stream came to. */
@@ -37,17 +38,7 @@ export function readCompletionStream(
   body: string,
   { includesUsage = false }: { readonly includesUsage?: boolean } = {},
 ): ReadCompletion {
-  const frames = body.split("\n\n");
-  hold(frames.pop() === "", "the body ends with a whole frame", body.slice(-80));
-  const data = frames.flatMap((frame) => {
-    if (frame.startsWith(":")) return [];
-    hold(
-      frame.startsWith("data: ") && !frame.includes("\n"),
-      "a frame is one line of data, without a name",
-      frame,
-    );
-    return [frame.slice("data: ".length)];
-  });
+  const data = dataOf(body);
   const last = data.at(-1);
   let [content, reasoning, finish] = ["", "", null as string | null];
   let [usage, error] = [null as Json | null, null as Json | null];

@@ -4,24 +4,21 @@
  * @module
  */
 import * as z from "zod";
+import { fileOf } from "../../core/files.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart } from "../../core/message.ts";
-import { isObject } from "../../formats/format.ts";
+import { parseInput } from "../../formats/call_input.ts";
+import { FILE_CONTENT, fileLink } from "./files.ts";
 
 const text = z.object({ type: z.literal("text"), text: z.string() });
 const texts = z.union([z.string(), z.array(text)], { error: 'wanted text, or parts { type: "text", text }' });
 
-const link = z.string().regex(
-  /^(?:https?:\/\/\S+|data:[^\s,;]*(?:;[^\s,;]+)*;base64,[A-Za-z0-9+/_=-]*)$/,
-  "wanted an http(s) URL or a data URL in base64",
-);
-
-const image = z.object({ type: z.literal("image_url"), image_url: z.object({ url: link }) });
+const image = z.object({ type: z.literal("image_url"), image_url: z.object({ url: fileLink }) });
 const file = z.object({
   type: z.literal("file"),
   file: z.object({
     filename: z.string().max(500).nullish(),
     file_data: z.string({ error: "wanted a data URL: files are kept nowhere here, and have no ids" })
-      .regex(/^(?:data:[^\s,]*;base64,)?[A-Za-z0-9+/_=-]+$/, "wanted a data URL in base64"),
+      .regex(FILE_CONTENT, "wanted a data URL in base64"),
   }),
 });
 const audio = z.object({
@@ -117,21 +114,9 @@ function answerOf({ content, refusal: refused, tool_calls: calls }: Said<"assist
       type: "tool-call" as const,
       toolCallId: id,
       toolName: name,
-      input: inputOf(args),
+      input: parseInput(args),
     })),
   ];
-}
-
-/** Arguments as the model wrote them; those that are no JSON object are kept as text. */
-function inputOf(args: string): unknown {
-  if (args.trim() === "") return {};
-  try {
-    const input: unknown = JSON.parse(args);
-    return isObject(input) ? input : { unparsed_arguments: args };
-  } catch (error) {
-    if (error instanceof SyntaxError) return { unparsed_arguments: args };
-    throw error;
-  }
 }
 
 function userContentOf({ content }: Said<"user">): string | readonly (TextPart | FilePart)[] {
@@ -141,11 +126,11 @@ function userContentOf({ content }: Said<"user">): string | readonly (TextPart |
       case "text":
         return { type: "text", text: part.text };
       case "image_url":
-        return filePart(part.image_url.url, "image/*");
+        return fileOf(part.image_url.url, "image/*");
       case "file": {
         const { file_data: data, filename } = part.file;
         return {
-          ...filePart(data, "application/octet-stream"),
+          ...fileOf(data, "application/octet-stream"),
           ...(typeof filename === "string" ? { filename } : {}),
         };
       }
@@ -157,12 +142,4 @@ function userContentOf({ content }: Said<"user">): string | readonly (TextPart |
         };
     }
   });
-}
-
-/** A file of a URL: what a data URL says of itself counts. */
-function filePart(url: string, otherwise: string): FilePart {
-  if (!url.startsWith("data:")) return { type: "file", mediaType: otherwise, data: url };
-  const comma = url.indexOf(",");
-  const [named = ""] = url.slice("data:".length, comma).split(";");
-  return { type: "file", mediaType: named === "" ? otherwise : named, data: url.slice(comma + 1) };
 }

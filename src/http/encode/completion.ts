@@ -8,6 +8,7 @@ import { eventNumber, type TurnEvent } from "../../loop/events.ts";
 import type { Usage } from "../../ports.ts";
 import { openaiError } from "../openai_errors.ts";
 import type { Problem } from "../problem.ts";
+import { dataFrame, DONE_FRAME } from "../sse.ts";
 import {
   type CompletionCall,
   type CompletionOptions,
@@ -33,57 +34,75 @@ function wireUsage(
   };
 }
 
-/** The events of a turn as frames of a stream. */
-export async function* completionFrames(
-  events: AsyncIterable<TurnEvent>,
-  options: CompletionOptions,
-): AsyncGenerator<string, void> {
-  const { model, created, fingerprint, includesUsage = false } = options;
-  const reader = new CompletionReader(options);
-  let base: Readonly<Record<string, unknown>> | null = null;
-  const chunk = (fields: Readonly<Record<string, unknown>>): string =>
-    `data: ${JSON.stringify({ ...base, ...fields })}\n\n`;
-  const choice = (delta: unknown, finish: Ending | null = null): Readonly<Record<string, unknown>> => ({
-    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
-    // Where usage is asked for, every chunk has the field.
-    ...(includesUsage ? { usage: null } : {}),
-  });
-  const frame = (part: Part): string => {
-    switch (part.kind) {
-      case "delta":
-        return chunk(choice(part.delta));
-      case "call": {
-        const { index, call: { function: { name, arguments: args }, ...call } } = part;
-        const begun = { index, ...call, function: { name, arguments: "" } };
-        return chunk(choice({ tool_calls: [begun] })) +
-          chunk(choice({ tool_calls: [{ index, function: { arguments: args } }] }));
-      }
-      case "note":
-        return chunk({ ...choice({}), selvage: part.note });
-      case "error":
-        return `data: ${JSON.stringify({ error: openaiError(part.problem) })}\n\n`;
-      case "end": {
-        const usage = includesUsage ? chunk({ choices: [], usage: wireUsage(part.usage) }) : "";
-        return `${chunk(choice({}, part.ending))}${usage}data: [DONE]\n\n`;
-      }
-    }
-  };
-  for await (const event of events) {
-    let text = "";
-    if (base === null) {
-      base = {
-        id: idOf(event, options.turn),
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Makes the frames of one response. */
+export class CompletionEncoder {
+  readonly #options: CompletionOptions;
+  readonly #reader: CompletionReader;
+  /** What every chunk says of the response; null before the first. */
+  #base: Fields | null = null;
+
+  constructor(options: CompletionOptions) {
+    this.#options = options;
+    this.#reader = new CompletionReader(options);
+  }
+
+  /** One event as frames; none where it has nothing to say. */
+  encode(event: TurnEvent): string {
+    let frames = "";
+    if (this.#base === null) {
+      const { turn, created, model, fingerprint: system_fingerprint } = this.#options;
+      this.#base = {
+        id: idOf(event, turn),
         object: "chat.completion.chunk",
         created,
         model,
-        system_fingerprint: fingerprint,
+        system_fingerprint,
       };
-      text = chunk(choice({ role: "assistant", content: "" }));
+      frames = this.#choice({ role: "assistant", content: "" });
     }
-    for (const part of reader.read(event)) text += frame(part);
-    if (text !== "") yield text;
+    for (const part of this.#reader.read(event)) frames += this.#frame(part);
+    return frames;
   }
-  for (const part of reader.end()) yield frame(part);
+
+  /** The frames behind the last event. */
+  end(): string {
+    return Array.from(this.#reader.end(), (part) => this.#frame(part)).join("");
+  }
+
+  #frame(part: Part): string {
+    switch (part.kind) {
+      case "delta":
+        return this.#choice(part.delta);
+      case "call": {
+        const { index, call: { function: { name, arguments: args }, ...call } } = part;
+        const begun = { index, ...call, function: { name, arguments: "" } };
+        return this.#choice({ tool_calls: [begun] }) +
+          this.#choice({ tool_calls: [{ index, function: { arguments: args } }] });
+      }
+      case "note":
+        return this.#choice({}, { selvage: part.note });
+      case "error":
+        return dataFrame({ error: openaiError(part.problem) });
+      case "end": {
+        const usage = this.#options.includesUsage === true
+          ? dataFrame({ ...this.#base, choices: [], usage: wireUsage(part.usage) })
+          : "";
+        return this.#choice({}, {}, part.ending) + usage + DONE_FRAME;
+      }
+    }
+  }
+
+  #choice(delta: unknown, beside: Fields = {}, finish: Ending | null = null): string {
+    return dataFrame({
+      ...this.#base,
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      // Where usage is asked for, every chunk has the field.
+      ...(this.#options.includesUsage === true ? { usage: null } : {}),
+      ...beside,
+    });
+  }
 }
 
 /** The whole of a turn: a completion, or why there is none. */
@@ -101,8 +120,8 @@ export async function foldCompletion(
   const notes: unknown[] = [];
   const calls: CompletionCall[] = [];
   let [id, content, reasoning] = ["", "", ""];
-  let problem: Problem | null = null;
-  let end: Extract<Part, { kind: "end" }> | null = null;
+  let problem = null as Problem | null;
+  let end = null as Extract<Part, { kind: "end" }> | null;
   const take = (part: Part): void => {
     switch (part.kind) {
       case "delta": {
@@ -129,8 +148,7 @@ export async function foldCompletion(
     for (const part of reader.read(event)) take(part);
   }
   for (const part of reader.end()) take(part);
-  const ended = end as Extract<Part, { kind: "end" }> | null;
-  if (problem !== null || ended === null) {
+  if (problem !== null || end === null) {
     return { problem: problem ?? { code: "internal", detail: "The turn ended without an end" } };
   }
   return {
@@ -150,9 +168,9 @@ export async function foldCompletion(
           ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
         },
         logprobs: null,
-        finish_reason: ended.ending,
+        finish_reason: end.ending,
       }],
-      usage: wireUsage(ended.usage),
+      usage: wireUsage(end.usage),
       ...(notes.length === 0 ? {} : { selvage: notes }),
     },
   };

@@ -4,9 +4,9 @@
  *
  * @module
  */
+import { inputText } from "../../formats/call_input.ts";
 import type { TurnEvent, TurnEventBody } from "../../loop/events.ts";
 import type { Usage } from "../../ports.ts";
-import { isObject } from "../../formats/format.ts";
 import type { Problem } from "../problem.ts";
 
 /** What is the same in all chunks of a response. */
@@ -187,7 +187,7 @@ export class CompletionReader {
       yield {
         kind: "call",
         index,
-        call: { id, type: "function", function: { name, arguments: argumentsOf(input) } },
+        call: { id, type: "function", function: { name, arguments: inputText(input) } },
       };
     }
     yield { kind: "end", ending: calls.length > 0 ? "tool_calls" : "stop", usage: this.#costOf(usage) };
@@ -202,14 +202,6 @@ export class CompletionReader {
       cachedTokens: (usage.cachedTokens ?? 0) - (billed.cachedTokens ?? 0),
     };
   }
-}
-
-/** Arguments as text; those that were no JSON object, as the model wrote them. */
-function argumentsOf(input: unknown): string {
-  const text = isObject(input) && Object.keys(input).join() === "unparsed_arguments"
-    ? input["unparsed_arguments"]
-    : undefined;
-  return typeof text === "string" ? text : JSON.stringify(input) ?? "{}";
 }
 
 function noteOf(note: Readonly<Record<string, unknown>> & Pick<TurnEventBody, "type">): Part {

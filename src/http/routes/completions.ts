@@ -13,7 +13,7 @@ import { knownAgent } from "../../loop/ready.ts";
 import { checkBody, limitBody, parseJson, readText } from "../body.ts";
 import { Conversations } from "../conversations.ts";
 import { completionBody, type CompletionRequest, decodeCompletion } from "../decode/completion.ts";
-import { completionFrames, foldCompletion } from "../encode/completion.ts";
+import { CompletionEncoder, foldCompletion } from "../encode/completion.ts";
 import type { CompletionOptions } from "../encode/completion_reader.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
@@ -61,9 +61,10 @@ export function completionRoutes(options: AppOptions, host: TurnHost): Hono<AppE
       readonly headers: Readonly<Record<string, string>>;
     },
   ): Response {
-    const { events, leave } = started;
-    return sseResponse({ events: completionFrames(events, options), leave }, {
-      encode: (frame) => frame,
+    const encoder = new CompletionEncoder(options);
+    return sseResponse(started, {
+      encode: (event) => encoder.encode(event),
+      last: () => encoder.end(),
       clock,
       onEnd: host.enter(),
       headers,
