@@ -64,11 +64,9 @@ class Schemas {
   /** A schema as JSON Schema; what has a name becomes a reference. */
   of(schema: z.ZodType): Json {
     const made = z.toJSONSchema(z.object({ it: schema }), { io: "input", unrepresentable: "any" });
-    // The only schema that refers to itself and has no name is that of any JSON value.
-    const text = JSON.stringify(made).replaceAll("#/$defs/__schema0", "#/$defs/Json");
-    const { $defs = {}, properties } = JSON.parse(text.replaceAll("#/$defs/", "#/components/schemas/"));
-    for (const [key, { id: _, ...found }] of Object.entries<Json>($defs)) {
-      const name = key === "__schema0" ? "Json" : key;
+    const text = JSON.stringify(made).replaceAll("#/$defs/", "#/components/schemas/");
+    const { $defs = {}, properties } = JSON.parse(text);
+    for (const [name, { id: _, ...found }] of Object.entries<Json>($defs)) {
       const there = this.found[name];
       if (name.startsWith("__") || (there !== undefined && JSON.stringify(there) !== JSON.stringify(found))) {
         throw new TypeError(`Cannot make the OpenAPI document: found two schemas named ${name}, wanted one`);

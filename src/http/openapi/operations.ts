@@ -1,6 +1,7 @@
 /**
  * Every route in one table: what it takes, by the schemas that it checks with, what it answers, and what it refuses.
- * Tests hold the table to the router and to the table of error codes, both ways.
+ * Tests hold the table to the router and to the table of error codes, both ways. Over 300 lines: rows of one table, which
+ * are read side by side.
  *
  * @module
  */
@@ -74,6 +75,13 @@ const RUN = [
 ];
 const PAUSED = ["turn_not_paused", "call_not_found", "call_not_pending"];
 const BRANCHES = ["bad_fork", "too_many_branches"];
+/** What is refused where a session is read, or a branch of it. */
+const SESSION = ["session_not_found", "branch_not_found", "bad_request"];
+/** What is refused where a session is changed between its turns. */
+const REST = [
+  ...[...BODY, "session_not_found", "unknown_agent", "turn_running", "turn_paused", "turn_interrupted"],
+  "lease_lost",
+];
 const TRANSCRIPT = [
   ...BODY,
   ...["bad_transcript", "bad_message", "unknown_format", "unknown_call", "bad_tokens"],
@@ -84,13 +92,19 @@ const KEY = {
 };
 const BRANCH = { branch: "Number of a branch; default: the one in force" };
 
-function ok(schema: z.ZodType, description = "What was asked for"): Readonly<Record<number, Answer>> {
-  return { 200: { description, schema } };
+function ok(schema: z.ZodType): Readonly<Record<number, Answer>> {
+  return { 200: { description: "What was asked for", schema } };
+}
+
+function text(type: string, description: string): Readonly<Record<number, Answer>> {
+  return { 200: { description, type } };
 }
 
 const turn = answers.turnDocument.meta({ id: "Turn" });
 const session = answers.session.meta({ id: "Session" });
 const model = answers.model.meta({ id: "Model" });
+const pins = answers.pins.meta({ id: "Pins" });
+const transcript = readingBody.meta({ id: "TranscriptRequest" });
 const ran = {
   200: {
     description: "The turn, as a stream, or with `stream: false` as one document",
@@ -178,7 +192,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "What there is of a session",
     query: BRANCH,
     answers: ok(session),
-    codes: ["session_not_found", "branch_not_found", "bad_request"],
+    codes: SESSION,
   },
   "DELETE /v1/sessions/:id": {
     id: "deleteSession",
@@ -192,8 +206,8 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "sessions",
     summary: "The whole session, as lines of JSON",
     query: BRANCH,
-    answers: { 200: { description: "What there is, each entry, the views", type: "application/x-ndjson" } },
-    codes: ["session_not_found", "branch_not_found", "bad_request"],
+    answers: text("application/x-ndjson", "What there is, each entry, the views"),
+    codes: SESSION,
   },
   "GET /v1/sessions/:id/messages": {
     id: "listEntries",
@@ -201,7 +215,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "The log: every original, never edited",
     query: { from: "Number of the first entry", ...BRANCH },
     answers: ok(answers.entryPage.meta({ id: "EntryPage" })),
-    codes: ["session_not_found", "branch_not_found", "bad_request"],
+    codes: SESSION,
   },
   "GET /v1/sessions/:id/context": {
     id: "getContext",
@@ -209,7 +223,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "What the model is shown: every atom, the legal cuts, the summary, the meter",
     query: BRANCH,
     answers: ok(answers.sessionContext.meta({ id: "SessionContext" })),
-    codes: ["session_not_found", "branch_not_found", "unknown_agent", "bad_request"],
+    codes: [...SESSION, "unknown_agent"],
   },
   "GET /v1/sessions/:id/entries/:ref": {
     id: "getEntry",
@@ -221,7 +235,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       search: "Text that is looked for in it",
     },
     answers: ok(answers.original.meta({ id: "Original" })),
-    codes: ["session_not_found", "branch_not_found", "entry_not_found", "bad_request"],
+    codes: [...SESSION, "entry_not_found"],
   },
   "POST /v1/sessions/:id/compact": {
     id: "compactSession",
@@ -230,16 +244,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     headers: KEY,
     body: sessionCompactBody.meta({ id: "SessionCompactRequest" }),
     answers: ok(answers.sessionCompaction.meta({ id: "SessionCompaction" })),
-    codes: [
-      ...[...BODY, "session_not_found", "unknown_agent", "turn_running", "turn_paused", "turn_interrupted"],
-      ...["lease_lost", "idempotency_key_reused", "shutting_down", "bad_budget"],
-    ],
+    codes: [...REST, "idempotency_key_reused", "shutting_down", "bad_budget"],
   },
   "GET /v1/sessions/:id/pins": {
     id: "listPins",
     tag: "sessions",
     summary: "What stays verbatim through compactions",
-    answers: ok(answers.pins.meta({ id: "Pins" })),
+    answers: ok(pins),
     codes: ["session_not_found", "unknown_agent"],
   },
   "POST /v1/sessions/:id/pins": {
@@ -247,17 +258,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "sessions",
     summary: "Pins a message of the user or a call with its result, or lets it go",
     body: pinBody.meta({ id: "PinRequest" }),
-    answers: ok(answers.pins.meta({ id: "Pins" })),
-    codes: [
-      ...[...BODY, "session_not_found", "entry_not_found", "bad_pin", "pinned_too_big", "unknown_agent"],
-      ...["turn_running", "turn_paused", "turn_interrupted", "lease_lost"],
-    ],
+    answers: ok(pins),
+    codes: [...REST, "entry_not_found", "bad_pin", "pinned_too_big"],
   },
   "POST /v1/check": {
     id: "checkTranscript",
     tag: "transcripts",
     summary: "What is wrong in a transcript, its atoms, legal cuts and open calls",
-    body: readingBody.meta({ id: "TranscriptRequest" }),
+    body: transcript,
     answers: ok(answers.checked.meta({ id: "CheckedTranscript" })),
     codes: TRANSCRIPT,
   },
@@ -265,7 +273,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: "repairTranscript",
     tag: "transcripts",
     summary: "The transcript mended, and each change",
-    body: readingBody.meta({ id: "TranscriptRequest" }),
+    body: transcript,
     answers: ok(answers.repaired.meta({ id: "RepairedTranscript" })),
     codes: TRANSCRIPT,
   },
@@ -379,14 +387,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: "getReference",
     tag: "service",
     summary: "This document, as a page",
-    answers: { 200: { description: "The page", type: "text/html" } },
+    answers: text("text/html", "The page"),
     isPublic: true,
   },
   "GET /reference.css": {
     id: "getReferenceStyle",
     tag: "service",
     summary: "How the page looks",
-    answers: { 200: { description: "The style sheet", type: "text/css" } },
+    answers: text("text/css", "The style sheet"),
     isPublic: true,
   },
   "GET /": {
@@ -400,14 +408,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: "getDoctor",
     tag: "service",
     summary: "A page that checks, repairs and compacts transcripts in the browser; nothing is uploaded",
-    answers: { 200: { description: "The page", type: "text/html" } },
+    answers: text("text/html", "The page"),
     isPublic: true,
   },
   "GET /assets/:name": {
     id: "getAsset",
     tag: "service",
     summary: "A style sheet or a script of a page",
-    answers: { 200: { description: "The file", type: "text/plain" } },
+    answers: text("text/plain", "The file"),
     codes: ["not_found"],
     isPublic: true,
   },

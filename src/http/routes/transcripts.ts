@@ -173,19 +173,9 @@ export function transcriptRoutes(): Hono<AppEnv> {
 
   app.post("/compact", limitBody(MAX_BODY), async (c) => {
     const { body, reading, texts } = await receive(c.req.raw, compactBody);
-    const { budget, policy, lookback, lookahead, summaryReserve, pinned, summary, repair, plan } = body;
-    const { messages, toSummarise, ...rest } = compactTranscript(reading, {
-      budget,
-      ...(policy === undefined ? {} : { policy }),
-      ...(lookback === undefined ? {} : { lookback }),
-      ...(lookahead === undefined ? {} : { lookahead }),
-      ...(summaryReserve === undefined ? {} : { summaryReserve }),
-      ...(pinned === undefined ? {} : { pinned }),
-      ...(summary === undefined ? {} : { summary }),
-      ...(repair === undefined ? {} : { repair }),
-      ...(plan === undefined ? {} : { plan }),
-    });
+    const { messages, toSummarise, ...rest } = compactTranscript(reading, body);
     const format = reading.format.name;
+    const { plan } = body;
     if (plan !== true) return answer({ format, ...rest }, { messages }, texts);
     return answer({ plan, format, ...rest }, { toSummarise: toSummarise ?? [] }, texts);
   });
