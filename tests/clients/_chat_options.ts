@@ -1,11 +1,8 @@
 /** Options of the service for the tests with chat clients: an obedient model, and tools that pause a turn. */
 import * as z from "zod";
-import type { Message } from "../../src/core/message.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { scripted, type ScriptedReply } from "../../src/models/scripted.ts";
-
-/** Steps of the long turn. */
-const STEPS = 20;
+import { lastWish, STEPS } from "./_scripts.ts";
 
 /** Milliseconds between two words of an answer that takes its time. */
 const WORD_MS = 15;
@@ -27,12 +24,6 @@ const tools = [
   }),
 ];
 
-function textOf(message: Message | undefined): string {
-  if (message === undefined) return "";
-  if (typeof message.content === "string") return message.content;
-  return message.content.map((part) => part.type === "text" ? part.text : "").join("");
-}
-
 let step = 0;
 let isSlow = false;
 
@@ -40,12 +31,12 @@ const model = scripted({
   window: 10_000,
   maxOutput: 1_000,
   script: ({ messages }): ScriptedReply => {
-    const wish = textOf(messages.findLast(({ role }) => role === "user"));
+    const wish = lastWish(messages);
     const last = messages.at(-1);
     isSlow = wish.includes("slowly");
     if (wish.includes("fail")) throw new Error("secret internal detail");
     if (wish.includes("work")) {
-      if (last?.role === "user" && textOf(last) === wish && messages.length < 4) step = 0;
+      if (last?.role === "user" && messages.length < 4) step = 0;
       return step++ < STEPS ? { text: `Step ${step}.`, calls: [{ name: "read", input: { n: step } }] } : {
         reasoning: "That was all.",
         text: "All the work is done.",

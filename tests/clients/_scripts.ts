@@ -8,15 +8,28 @@ export const STEPS = 20;
 /** Settings under which the long turn is compacted. */
 export const SMALL_WINDOW = { SELVAGE_WINDOW: "10000", SELVAGE_MAX_OUTPUT: "1000" };
 
+/** What the model says to anything else. */
+export const HELLO = "Hello from the other side.";
+
+/** A tool of the client. */
+export const weather = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "The weather in a city",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+  },
+} as const;
+
 /** Text of the last result of a tool; null where something else comes last. */
-export function lastResult(messages: readonly Message[]): string | null {
+function lastResult(messages: readonly Message[]): string | null {
   const last = messages.at(-1);
   if (last?.role !== "tool") return null;
   return last.content.map(({ output }) => output.type === "text" ? output.value : "").join(" and ");
 }
 
 /** What the user has said last. */
-function lastWish(messages: readonly Message[]): string {
+export function lastWish(messages: readonly Message[]): string {
   const content = messages.findLast(({ role }) => role === "user")?.content ?? "";
   return typeof content === "string"
     ? content
@@ -49,6 +62,6 @@ export function obedient(): Script {
         ],
       };
     }
-    return { text: "Hello from the other side." };
+    return { text: HELLO };
   };
 }

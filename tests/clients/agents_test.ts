@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { Agent, OpenAIChatCompletionsModel, run, setTracingDisabled, tool } from "@openai/agents";
 import OpenAI from "openai";
 import * as z from "zod";
-import { obedient, SMALL_WINDOW } from "./_scripts.ts";
+import { HELLO, obedient, SMALL_WINDOW } from "./_scripts.ts";
 import { type Service, startService } from "./_service.ts";
 
 setTracingDisabled(true);
-
-const HELLO = "Hello from the other side.";
 
 function agentOf({ baseURL }: Service, tools: ReturnType<typeof tool>[] = []): Agent {
   const client = new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });

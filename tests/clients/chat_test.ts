@@ -4,10 +4,9 @@ import * as ai6 from "ai6";
 import * as ai7 from "ai7";
 import { Chat as Chat6 } from "react6";
 import { Chat as Chat7 } from "react7";
+import type { Json } from "../support/chat.ts";
 import { type Server, startServer } from "../support/server.ts";
-
-// deno-lint-ignore no-explicit-any -- two majors of one package
-type Json = any;
+import { readUiStream } from "../support/ui_stream_rules.ts";
 
 const VERSIONS: readonly { readonly version: number; readonly ai: Json; readonly Chat: Json }[] = [
   { version: 6, ai: ai6, Chat: Chat6 },
@@ -275,15 +274,9 @@ Deno.test("/api/chat loses no word of 200 streams at once", async () => {
       method: "POST",
       body: JSON.stringify({ id: `s${n}`, messages }),
     });
-    const stream = sdkStream(await response.text());
-    assert.equal(stream.at(-1), "[DONE]");
-    return stream.slice(0, -1).map((json) => JSON.parse(json).delta ?? "").join("");
+    return (await readUiStream(response)).map(({ delta = "" }) => delta).join("");
   }));
   const whole = Array.from({ length: 100 }, (_, n) => `word${n}`).join(" ");
   assert.equal(texts.length, 200);
   for (const text of texts) assert.equal(text, whole);
 });
-
-function sdkStream(text: string): string[] {
-  return text.split("\n\n").filter((frame) => frame.startsWith("data: ")).map((frame) => frame.slice(6));
-}

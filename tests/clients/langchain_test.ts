@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
-import { obedient, SMALL_WINDOW } from "./_scripts.ts";
+import { HELLO, obedient, SMALL_WINDOW, weather } from "./_scripts.ts";
 import { type Service, startService } from "./_service.ts";
-
-const HELLO = "Hello from the other side.";
 
 function modelOf({ baseURL }: Service): ChatOpenAI {
   return new ChatOpenAI({ model: "default", apiKey: "none", maxRetries: 0, configuration: { baseURL } });
@@ -53,14 +51,6 @@ Deno.test("@langchain/openai: a turn of 20 steps with compactions shows no call 
 
 Deno.test("@langchain/openai: a tool of the client beside those of the service", async () => {
   await using service = await startService(obedient());
-  const weather = {
-    type: "function",
-    function: {
-      name: "get_weather",
-      description: "The weather in a city",
-      parameters: { type: "object", properties: { city: { type: "string" } } },
-    },
-  } as const;
   const model = modelOf(service).bindTools([weather]);
   const asked = new HumanMessage("What is the weather?");
   const answer = await model.invoke([asked]);

@@ -2,35 +2,24 @@ import assert from "node:assert/strict";
 import OpenAI from "openai";
 import type { RunnableToolFunctionWithParse } from "openai/lib/RunnableFunction";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { obedient, SMALL_WINDOW } from "./_scripts.ts";
+import type { Json } from "../support/chat.ts";
+import { HELLO, obedient, SMALL_WINDOW, weather } from "./_scripts.ts";
 import { type Service, startService } from "./_service.ts";
 
 const hi: ChatCompletionMessageParam[] = [{ role: "user", content: "Hi" }];
-const HELLO = "Hello from the other side.";
-
-const weather = {
-  type: "function",
-  function: {
-    name: "get_weather",
-    description: "The weather in a city",
-    parameters: { type: "object", properties: { city: { type: "string" } } },
-  },
-} as const;
 
 function clientOf({ baseURL }: Service, rest: ConstructorParameters<typeof OpenAI>[0] = {}): OpenAI {
   return new OpenAI({ baseURL, apiKey: "none", ...rest });
 }
 
 /** An error of one of the client's own kinds. */
-// deno-lint-ignore no-explicit-any -- its fields are looked at one by one
-function errorOf(error: unknown, kind: abstract new (...args: any) => Error): any {
+function errorOf(error: unknown, kind: abstract new (...args: never[]) => Error): Json {
   assert.ok(error instanceof kind, String(error));
   return error;
 }
 
 /** What a chunk tells beside the answer. */
-// deno-lint-ignore no-explicit-any -- the client's types do not know the field
-function noteOf(chunk: any): { readonly type: string; readonly phase?: string } | undefined {
+function noteOf(chunk: Json): { readonly type: string; readonly phase?: string } | undefined {
   return chunk.selvage;
 }
 

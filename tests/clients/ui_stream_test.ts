@@ -13,12 +13,10 @@ import { openaiChat } from "../../src/models/openai_chat.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { startAnthropicDouble } from "../support/anthropic_double.ts";
+import type { Json } from "../support/chat.ts";
 import { startDouble } from "../support/openai_double.ts";
 import { replies } from "../support/turns.ts";
 import { assertUiOrder, chunksOf } from "../support/ui_stream_rules.ts";
-
-// deno-lint-ignore no-explicit-any -- two majors of one package, and chunks that are looked at field by field
-type Json = any;
 
 /** One answer of a model, or of several steps, and what goes wrong. */
 interface Case {
