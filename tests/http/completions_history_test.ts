@@ -1,5 +1,6 @@
 /** `/v1/chat/completions`: histories that clients send again and again, with a session and without one. */
 import assert from "node:assert/strict";
+import { canonicalMessages } from "../../src/http/decode/completion_messages.ts";
 import type { Script } from "../../src/models/scripted.ts";
 import type { Json } from "../support/chat.ts";
 import { completionsApp } from "../support/completions_app.ts";
@@ -174,4 +175,22 @@ Deno.test("POST /v1/chat/completions compacts a history that comes again and aga
   const other = await (await post({ messages: [...hi, ...rounds(27), ...hi], stream: true })).text();
   assert.ok(readCompletionStream(other).notes.some(({ phase }) => phase === "applied"));
   assert.deepEqual((await store.list({ tenant: "local" })).sessions, []);
+});
+
+Deno.test("canonicalMessages() copies no result of a round again for each that follows", () => {
+  // Copies would be five billion here, in one request of 5 MB.
+  const results = Array.from({ length: 100_000 }, (_, n) => ({
+    role: "tool" as const,
+    tool_call_id: `c${n}`,
+    content: `${n}`,
+  }));
+  const [round, after, last, ...more] = canonicalMessages([
+    ...results,
+    { role: "user", content: "And?" },
+    ...results.slice(0, 1),
+  ]);
+  assert.equal(round?.content.length, results.length);
+  assert.deepEqual(after, { role: "user", content: "And?" });
+  assert.equal(last?.content.length, 1);
+  assert.deepEqual(more, []);
 });

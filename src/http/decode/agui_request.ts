@@ -67,6 +67,7 @@ export const aguiBody = z.looseObject({
 /** A run as it was asked for. */
 export type AguiRun = z.infer<typeof aguiBody>;
 type AguiMessage = z.infer<typeof message>;
+type AguiResult = Extract<AguiMessage, { role: "tool" }>;
 
 /** The tools of the frontend. */
 export function frontendTools({ tools }: AguiRun): readonly ToolSchema[] {
@@ -88,13 +89,14 @@ export function instructionsOf({ messages, context }: AguiRun): string {
   return texts.filter((text) => text.trim() !== "").join("\n\n");
 }
 
+function isResult(message: AguiMessage): message is AguiResult {
+  return message.role === "tool";
+}
+
 /** The history as messages of a chat: each turn is one message of the assistant. */
 export function chatMessages({ messages }: AguiRun): readonly SentMessage[] {
-  const results = new Map<string, Extract<AguiMessage, { role: "tool" }>[]>();
-  for (const message of messages) {
-    if (message.role !== "tool") continue;
-    results.set(message.toolCallId, [...results.get(message.toolCallId) ?? [], message]);
-  }
+  // The last one first: the first one is taken from the end.
+  const results = Map.groupBy(messages.filter(isResult).reverse(), ({ toolCallId }) => toolCallId);
   const chat: { id: string; role: "user" | "assistant"; parts: UiPart[] }[] = [];
   const answer = (id: string): UiPart[] => {
     const last = chat.at(-1);
@@ -117,7 +119,7 @@ export function chatMessages({ messages }: AguiRun): readonly SentMessage[] {
         if (parts.at(-1)?.type !== "reasoning") parts.push({ type: "step-start" });
         if ((message.content ?? "") !== "") parts.push({ type: "text", text: message.content });
         for (const call of message.toolCalls ?? []) {
-          parts.push(callPart(call, results.get(call.id)?.shift()));
+          parts.push(callPart(call, results.get(call.id)?.pop()));
         }
         break;
       }
@@ -143,7 +145,7 @@ function callPart(
     readonly id: string;
     readonly function: { readonly name: string; readonly arguments: string };
   },
-  result: Extract<AguiMessage, { role: "tool" }> | undefined,
+  result: AguiResult | undefined,
 ): UiPart {
   const call = { type: "dynamic-tool", toolName: name, toolCallId: id, input: parseInput(text) };
   if (result === undefined) return { ...call, state: "input-available" };

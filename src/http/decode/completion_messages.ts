@@ -67,16 +67,13 @@ const UNKNOWN = "unknown";
 export function canonicalMessages(wire: readonly Wire[]): readonly Message[] {
   const messages: Message[] = [];
   const names = new Map<string, string>();
+  let round: ToolResultPart[] = [];
   for (const said of wire) {
     switch (said.role) {
-      case "tool": {
-        const result = resultOf(said, names.get(said.tool_call_id) ?? UNKNOWN);
-        const last = messages.at(-1);
-        if (last?.role === "tool") {
-          messages[messages.length - 1] = { ...last, content: [...last.content, result] };
-        } else messages.push({ role: "tool", content: [result] });
+      case "tool":
+        if (messages.at(-1)?.role !== "tool") messages.push({ role: "tool", content: round = [] });
+        round.push(resultOf(said, names.get(said.tool_call_id) ?? UNKNOWN));
         break;
-      }
       case "assistant":
         for (const { id, function: { name } } of said.tool_calls ?? []) names.set(id, name);
         messages.push({ role: "assistant", content: answerOf(said) });
