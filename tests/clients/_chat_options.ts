@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { defineTool } from "../../src/loop/tools.ts";
 import { scripted, type ScriptedReply } from "../../src/models/scripted.ts";
+import { outputText } from "../../src/tokens/measure.ts";
 import { lastWish, STEPS } from "./_scripts.ts";
 
 /** Milliseconds between two words of an answer that takes its time. */
@@ -43,8 +44,7 @@ const model = scripted({
       };
     }
     if (last?.role === "tool") {
-      const [{ output }] = last.content as [{ output: { value?: unknown; reason?: string } }];
-      return { text: `I see: ${output.value ?? output.reason}` };
+      return { text: `I see: ${last.content.map(({ output }) => outputText(output)).join(" and ")}` };
     }
     if (wish.includes("ask")) return { text: "Hm.", calls: [{ name: "ask", input: { q: "Why?" } }] };
     if (wish.includes("remove")) return { calls: [{ name: "remove", input: { path: "a.txt" } }] };
