@@ -12,11 +12,20 @@ import { Notes } from "./notes.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds for which a turn counts that was let in and has yet to get the lease of its session. */
+/** Milliseconds for which a turn counts that was let in and of which the store has no lease, yet or at all. */
 const STARTING_MS = 15_000;
+
+/** Milliseconds after which a turn without a lease in the store says again that it runs. */
+const AGAIN_MS = 5_000;
+
+/** One for all: an abort without a reason makes an exception with its stack, for each turn. */
+const ENDED = new DOMException("The turn has ended", "AbortError");
 
 /** Milliseconds for which it is known who runs: longer than a turn is known itself. */
 const RUNNING_KNOWN_MS = 25 * 3_600_000;
+
+/** The claim that says who runs. */
+const RUNNING = { name: "limit/running", ttlMs: RUNNING_KNOWN_MS };
 
 /** What is left of the turns of a minute; it fills up steadily. `by` tells equal values of two writers apart. */
 interface Bucket {
@@ -64,18 +73,29 @@ export class Quotas {
   /**
    * Lets a turn in; call what it returns when the turn has ended here.
    *
+   * @param owner Whose turn it is.
+   * @param entry The turn, and what its caller may have; `store` is where its session lives, by default where it is
+   *   counted.
    * @throws SelvageError `rate_limited` or `too_many_turns`.
    */
   async enter(
     owner: Owner,
-    { turn, session, limits }: { readonly turn: string; readonly session: string; readonly limits: Limits },
+    { turn, session, limits, store = this.#store }: {
+      readonly turn: string;
+      readonly session: string;
+      readonly limits: Limits;
+      readonly store?: Store;
+    },
   ): Promise<() => Promise<void>> {
     const { turnsPerMinute, concurrentTurns, per } = limits;
     const group = per === "tenant" ? { tenant: owner.tenant } : owner;
     // The slot first: a turn that finds none is not charged.
-    const leave = concurrentTurns === undefined
-      ? () => Promise.resolve()
-      : await this.#enter(group, { turn, key: { ...owner, session }, limit: concurrentTurns });
+    const leave = concurrentTurns === undefined ? () => Promise.resolve() : await this.#enter(group, {
+      turn,
+      key: { ...owner, session },
+      limit: concurrentTurns,
+      hasLease: store === this.#store,
+    });
     try {
       if (turnsPerMinute !== undefined) await this.#take(owner, group, turnsPerMinute);
     } catch (error) {
@@ -118,9 +138,13 @@ export class Quotas {
   /** Takes a place among the turns that run. */
   async #enter(
     group: Owner,
-    { turn, key, limit }: { readonly turn: string; readonly key: SessionKey; readonly limit: number },
+    { turn, key, limit, hasLease }: {
+      readonly turn: string;
+      readonly key: SessionKey;
+      readonly limit: number;
+      readonly hasLease: boolean;
+    },
   ): Promise<() => Promise<void>> {
-    const name = { name: "limit/running", ttlMs: RUNNING_KNOWN_MS };
     const { session, user } = key;
     const place: Place = {
       session,
@@ -129,7 +153,7 @@ export class Quotas {
       mark: crypto.randomUUID(),
     };
     const join = (gone: ReadonlySet<string>): Promise<Running["turns"] | null> =>
-      this.#change<Running, Running["turns"] | null>(group, name, (before, by) => {
+      this.#change<Running, Running["turns"] | null>(group, RUNNING, (before, by) => {
         const all = Object.entries(before?.turns ?? {});
         const turns = Object.fromEntries(all.filter(([id]) => !gone.has(id)));
         if (Object.hasOwn(turns, turn)) return { value: null, result: null };
@@ -146,13 +170,37 @@ export class Quotas {
       );
     }
     this.#here.add(turn);
+    const ended = new AbortController();
+    if (!hasLease) void this.#sayAgain(group, { turn, mark: place.mark, signal: ended.signal });
     return async () => {
+      ended.abort(ENDED);
       this.#here.delete(turn);
-      await this.#change<Running, void>(group, name, (before, by) => {
+      await this.#change<Running, void>(group, RUNNING, (before, by) => {
         const { [turn]: own, ...turns } = before?.turns ?? {};
         return { value: own?.mark === place.mark ? { turns, by } : null, result: undefined };
       });
     };
+  }
+
+  /** Says that a turn runs for as long as it does: other processes find no lease of one whose session is in memory. */
+  async #sayAgain(
+    group: Owner,
+    { turn, mark, signal }: { readonly turn: string; readonly mark: string; readonly signal: AbortSignal },
+  ): Promise<void> {
+    for (;;) {
+      try {
+        await this.#clock.sleep(AGAIN_MS, signal);
+      } catch {
+        // It has ended.
+        return;
+      }
+      await this.#change<Running, void>(group, RUNNING, (before, by) => {
+        const own = before?.turns[turn];
+        if (own?.mark !== mark) return { value: null, result: undefined };
+        const turns = { ...before?.turns, [turn]: { ...own, at: this.#clock.now() } };
+        return { value: { turns, by }, result: undefined };
+      }).catch((error) => console.error("Cannot say that a turn runs:", error));
+    }
   }
 
   /** Turns that no process runs any more. */

@@ -2,13 +2,13 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { createApp, type Limits } from "../../src/http/mod.ts";
 import { Quotas } from "../../src/http/quotas.ts";
 import type { AppOptions } from "../../src/http/options.ts";
-import type { Store } from "../../src/ports.ts";
+import type { ModelRequest, Store } from "../../src/ports.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { kvStore } from "../../src/store/kv.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
 import { tempKv } from "../support/server.ts";
-import { calls, eventsOf, finish, modelOf, tool } from "../support/turns.ts";
+import { calls, eventsOf, finish, modelOf, tool, waitingTool } from "../support/turns.ts";
 import { parseFrames } from "../support/sse.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 
@@ -215,6 +215,32 @@ Deno.test("a turn of a process that died holds no place", async () => {
   await enter("c");
   await clock.advance(15_000);
   await enter("d");
+});
+
+Deno.test("a turn without a session holds its place in every process for as long as it runs", async () => {
+  const clock = new ManualClock();
+  const store = memoryStore({ clock });
+  const { tool: slow, finish: letGo } = waitingTool();
+  const script = ({ messages }: ModelRequest) =>
+    messages.at(-1)?.role === "tool" ? { text: "Done." } : { calls: [{ name: "slow", input: {} }] };
+  const agents = { default: { model: scripted({ script }), tools: [slow] } };
+  const [here, there] = [0, 1].map(() => makeApp(clock, { store, agents, limits: { concurrentTurns: 1 } }));
+  const ask = (app = here) =>
+    Promise.resolve(
+      app?.request("/v1/chat/completions", {
+        method: "POST",
+        body: JSON.stringify({ model: "default", messages: [{ role: "user", content: "go" }] }),
+      }),
+    );
+  const running = ask(here);
+  for (let n = 0; n < 4; n++) {
+    await clock.advance(14_000);
+    equal((await ask(there))?.status, 429, `${n}`);
+  }
+  letGo();
+  equal((await running)?.status, 200);
+  equal((await ask(there))?.status, 200);
+  deepEqual(clock.sleeping, [], "a timer is left");
 });
 
 Deno.test("a turn ends at its limits of steps, tokens and seconds, with its calls closed and its log stored", async () => {

@@ -77,7 +77,7 @@ export async function addFor(
   const onGone = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
   if (onDisconnect === "abort") clientSignal.addEventListener("abort", onGone, { once: true });
   try {
-    const leave = await parts.quotas.enter(owner, { turn, session, limits });
+    const leave = await parts.quotas.enter(owner, { turn, session, limits, store: parts.store });
     let hasBegun = false;
     try {
       const added = await add(async () => {
