@@ -8,7 +8,6 @@
  */
 import process from "node:process";
 import { once } from "node:events";
-import config from "../deno.json" with { type: "json" };
 import { type CliRequest, helpText, parseCommandLine } from "./_cli_args.ts";
 import { diffMessages } from "./_cli_diff.ts";
 import { placeOf, reportCheck, reportCompact, reportRepair, type Subject } from "./_cli_report.ts";
@@ -28,6 +27,7 @@ import { rereadTranscript } from "./formats/reread.ts";
 import { countOnce } from "./tokens/count_once.ts";
 import { loadCounter } from "./tokens/counter.ts";
 import { encodingOf } from "./tokens/encoding.ts";
+import { VERSION } from "./version.ts";
 
 type Run = Extract<CliRequest, { readonly kind: "run" }>;
 /** A standard stream to write to. */
@@ -247,7 +247,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     await printLines(process.stderr, [`selvage: ${plain(error.message, 1_000)}`]);
     return 2;
   }
-  if (request.kind === "version") await printLines(process.stdout, [config.version]);
+  if (request.kind === "version") await printLines(process.stdout, [VERSION]);
   if (request.kind === "help") await print(process.stdout, [helpText(request.command)]);
   if (request.kind !== "run") return 0;
   const count = await chooseMeasure(request.model);

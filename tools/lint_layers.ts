@@ -6,6 +6,7 @@
  */
 const RANK: Record<string, number> = {
   core: 0,
+  version: 0,
   formats: 1,
   tokens: 1,
   ports: 1,

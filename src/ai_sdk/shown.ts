@@ -7,6 +7,7 @@ import { type Context, summaryText } from "../compaction/context.ts";
 import type { Imported } from "../compaction/import.ts";
 import { isSigned } from "../compaction/prefix.ts";
 import { NO_ANSWER } from "../compaction/render.ts";
+import { groupBy } from "../core/group_by.ts";
 import type { ToolOutput } from "../core/message.ts";
 import { viewMessages } from "../core/view.ts";
 import type { Entry } from "../ports.ts";
@@ -42,7 +43,7 @@ export class Renderer {
     const { view, entries } = context;
     const shown = new Set(viewMessages(view, entries.length));
     const stale = context.staleOf(PREFIX);
-    const own = Map.groupBy(entries, ({ seq }) => places[seq]?.message ?? -1);
+    const own = groupBy(entries, ({ seq }) => places[seq]?.message ?? -1);
     const out: M[] = [];
     let owner: Entry | null = null;
     let summary = view.ledger.length === 0 ? null : this.#summaryOf(summaryText(view, context.recall));

@@ -26,7 +26,26 @@ export interface EntryQuery {
   readonly limit?: number;
 }
 
-/** Sessions of the caller. Every method throws a `ClientError` for what the service refuses. */
+/**
+ * Sessions of the caller. Every method throws a `ClientError` for what the service refuses.
+ *
+ * @example
+ * ```ts
+ * import { createApp, memoryStore, scripted } from "@selvage/selvage";
+ * import { createClient } from "@selvage/selvage/client";
+ *
+ * const model = scripted({ script: () => ({ text: "Hello." }) });
+ * const app = createApp({ agents: { default: { model } }, store: memoryStore() });
+ * const { sessions, turn } = createClient({
+ *   url: "http://127.0.0.1",
+ *   fetch: async (url, init) => await app.request(url, init),
+ * });
+ *
+ * await turn({ session: "s1", input: "Hi" }).result();
+ * console.log((await sessions.messages("s1")).entries.length); // 2
+ * await sessions.delete("s1");
+ * ```
+ */
 export class ClientSessions {
   readonly #transport: Transport;
 

@@ -32,6 +32,20 @@ export type TurnStart =
 /**
  * A turn. It begins when its events are read first, by `for await` or `result()`; a stream that breaks is gone on with
  * behind the last event, also by another `for await`.
+ *
+ * @example
+ * ```ts
+ * import { createApp, memoryStore, scripted } from "@selvage/selvage";
+ * import { createClient } from "@selvage/selvage/client";
+ *
+ * const model = scripted({ script: () => ({ text: "Hello." }) });
+ * const app = createApp({ agents: { default: { model } }, store: memoryStore() });
+ * const client = createClient({ url: "http://127.0.0.1", fetch: async (url, init) => await app.request(url, init) });
+ *
+ * const turn = client.turn({ session: "s1", input: "Hi" });
+ * const { text, reason } = await turn.result();
+ * console.log(text, reason, turn.session); // Hello. stop s1
+ * ```
  */
 export class ClientTurn implements AsyncIterable<TurnEvent> {
   readonly #transport: Transport;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { groupBy } from "../core/group_by.ts";
 import type { CallStatus } from "../ports.ts";
 import {
   errorLines,
@@ -117,7 +118,7 @@ export class RangeSum {
   /** The newest facts of each kind in turn, within so many tokens; then they stand in the order they came. */
   facts(tokens: number): { readonly texts: readonly string[]; readonly tokens: number } {
     this.#read();
-    const found = Map.groupBy(this.#facts, ([, { kind }]) => kind);
+    const found = groupBy(this.#facts, ([, { kind }]) => kind);
     const byKind = FACT_KINDS.map((kind) => found.get(kind) ?? []);
     const chosen = new Set<string>();
     let left = tokens;

@@ -22,7 +22,18 @@ export type { Trimmed } from "./wire_trims.ts";
 /** Tokens to which a result may be shortened where a cut cannot be had otherwise: a note takes about 40. */
 const LEAST_TRIM = 64;
 
-/** Whether a text is a ledger that an earlier compaction wrote, by header and checksum: pass it as `isSummary`. */
+/**
+ * Whether a text is a ledger that an earlier compaction wrote, by header and checksum: pass it as `isSummary`.
+ *
+ * @example
+ * ```ts
+ * import { isLedger, readTranscript } from "@selvage/selvage/core";
+ *
+ * console.log(isLedger("Summary: we read two files.")); // false
+ * const messages = [{ role: "user", content: "Go on." }];
+ * console.log(readTranscript(messages, { isSummary: isLedger }).transcript.messages); // 1
+ * ```
+ */
 export function isLedger(text: string): boolean {
   return parseLedger(text) !== null;
 }

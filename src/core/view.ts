@@ -81,7 +81,22 @@ export function cutView(
   return { version: view.version + 1, cut: view.cut + at - from, pinned: [...whole, ...toCome] };
 }
 
-/** The legal cuts around a position, null where there is none. */
+/**
+ * The legal cuts around a position, null where there is none.
+ *
+ * @example
+ * ```ts
+ * import { nearestLegalCuts, parseTranscript } from "@selvage/selvage/core";
+ *
+ * const transcript = parseTranscript([
+ *   { kind: "user", message: 0, tokens: 10 },
+ *   { kind: "tool_use", message: 1, callId: "c1", name: "read", tokens: 20 },
+ *   { kind: "tool_result", message: 2, callId: "c1", tokens: 900 },
+ *   { kind: "user", message: 3, tokens: 10 },
+ * ]);
+ * console.log(nearestLegalCuts(transcript, 2)); // { before: 1, after: 3 }
+ * ```
+ */
 export function nearestLegalCuts(
   transcript: Transcript,
   at: number,

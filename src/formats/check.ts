@@ -232,7 +232,21 @@ export function noticesOf({ pieces, transcript }: Reading): readonly Violation[]
   return [...cut, ...blank].sort((a, b) => a.at - b.at);
 }
 
-/** Calls without a result, in order; and questions for approval that wait, where they stand for a call themselves. */
+/**
+ * Calls without a result, in order; and questions for approval that wait, where they stand for a call themselves.
+ *
+ * @example
+ * ```ts
+ * import { openCalls, readTranscript } from "@selvage/selvage/core";
+ *
+ * const call = { id: "c1", type: "function", function: { name: "read", arguments: "{}" } };
+ * const reading = readTranscript([
+ *   { role: "user", content: "Read it." },
+ *   { role: "assistant", content: null, tool_calls: [call] },
+ * ]);
+ * console.log(openCalls(reading).map(({ name }) => name)); // [ "read" ]
+ * ```
+ */
 export function openCalls({ transcript, pieces }: Reading): readonly OpenCall[] {
   const seen = new Map<number, number>();
   const asked = new Map<number, number>();

@@ -45,6 +45,13 @@ function mostTypical(
  *
  * @param messages The messages.
  * @throws SelvageError `unknown_format` when they look like none.
+ *
+ * @example
+ * ```ts
+ * import { detectFormat } from "@selvage/selvage/core";
+ *
+ * console.log(detectFormat([{ role: "model", parts: [{ text: "Hello." }] }])); // gemini
+ * ```
  */
 export function detectFormat(messages: readonly JsonObject[]): FormatName {
   const typical = mostTypical(messages, (format, message) => format.isTypical(message));

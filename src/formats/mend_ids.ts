@@ -3,13 +3,14 @@
  *
  * @module
  */
+import { groupBy } from "../core/group_by.ts";
 import { idFaults } from "./ids.ts";
 import type { Mending } from "./mending.ts";
 
 /** Ids that are missing, refused or there twice are rewritten on both sides, always in the same way. */
 export function mendIds(mending: Mending): void {
   const { format } = mending.reading;
-  const faults = Map.groupBy(idFaults(mending.reading), ({ record }) => record);
+  const faults = groupBy(idFaults(mending.reading), ({ record }) => record);
   const crowds = namesakes(mending);
   const taken = new Set(mending.places.map(({ piece }) => piece.callId ?? ""));
   const inTurn = new Map<string, number>();

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { groupBy } from "../core/group_by.ts";
 import type { Transcript } from "../core/transcript.ts";
 import type { Piece } from "./format.ts";
 import { isRound } from "./pieces.ts";
@@ -75,7 +76,7 @@ function pairRound(
     return left === 0;
   });
   const queues = new Map<string, Iterator<Found, undefined>>();
-  const byName = Map.groupBy(waiting, ({ piece }) => piece.name ?? "");
+  const byName = groupBy(waiting, ({ piece }) => piece.name ?? "");
   const taken = new Set<Found>();
   /** The next call of a name, any for none; with `idless` only one that has no id. */
   const next = (name: string, idless: boolean): Found | undefined => {
@@ -87,7 +88,7 @@ function pairRound(
     return call;
   };
   // Where not every call of a name has its result, those without an id come first: the result of another would have one.
-  const bare = Map.groupBy(results.filter((result) => !hasId(result)), ({ piece }) => piece.name ?? "");
+  const bare = groupBy(results.filter((result) => !hasId(result)), ({ piece }) => piece.name ?? "");
   const isShort = (name: string): boolean =>
     (bare.get(name)?.length ?? 0) < (name === "" ? waiting : byName.get(name) ?? []).length;
   const used = new Set<string>();

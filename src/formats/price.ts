@@ -11,7 +11,16 @@ const FILE_TOKENS = 1_600;
 /** Tokens of a piece beside its text. */
 export const OVERHEAD = 4;
 
-/** Roughly the tokens of a text: four UTF-16 units each. */
+/**
+ * Roughly the tokens of a text: four UTF-16 units each.
+ *
+ * @example
+ * ```ts
+ * import { estimateTokens } from "@selvage/selvage/core";
+ *
+ * console.log(estimateTokens("twelve chars")); // 3
+ * ```
+ */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }

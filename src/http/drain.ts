@@ -4,7 +4,22 @@
  * @module
  */
 
-/** Knows the running turns, and ends them. */
+/**
+ * Knows the running turns, and ends them.
+ *
+ * @example
+ * ```ts
+ * import { createApp, Drain, memoryStore, scripted } from "@selvage/selvage";
+ *
+ * const drain = new Drain();
+ * const model = scripted({ script: () => ({ text: "Hello." }) });
+ * const app = createApp({ agents: { default: { model } }, store: memoryStore(), drain });
+ *
+ * await drain.start(); // on SIGTERM; resolves when every turn has stored what it did
+ * const { status } = await app.request("/v1/turns", { method: "POST", body: '{"input":"Hi"}' });
+ * console.log(status); // 503
+ * ```
+ */
 export class Drain {
   readonly #stop = new AbortController();
   #running = 0;

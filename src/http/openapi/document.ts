@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import config from "../../../deno.json" with { type: "json" };
+import { VERSION } from "../../version.ts";
 import { refuseOpenAI } from "../openai_errors.ts";
 import { STATUS, statusOf } from "../problem.ts";
 import { openaiError } from "./answers.ts";
@@ -205,7 +205,7 @@ export function openApiDocument(base = ""): OpenApiDocument {
   };
   return {
     openapi: "3.1.1",
-    info: { title: "Selvage", version: config.version, description: "Runs the tool loop of an LLM agent." },
+    info: { title: "Selvage", version: VERSION, description: "Runs the tool loop of an LLM agent." },
     servers: [{ url: base === "" ? "/" : base }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,

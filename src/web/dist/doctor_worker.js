@@ -2676,6 +2676,19 @@ function detectFormat(messages) {
   });
 }
 
+function groupBy(items, keyOf2) {
+  const groups = /* @__PURE__ */ new Map();
+  for (const item of items) {
+    const key = keyOf2(item);
+    const group = groups.get(key);
+    if (group === void 0) groups.set(key, [
+      item
+    ]);
+    else group.push(item);
+  }
+  return groups;
+}
+
 function idsByPlace({ pieces, starts }) {
   const ids = /* @__PURE__ */ new Map();
   const known = new Set(pieces.flat().map((piece) => piece.kind === "tool_use" ? piece.callId : void 0));
@@ -2722,7 +2735,7 @@ function pairRound({ calls: calls2, results, known }, ids) {
     return left === 0;
   });
   const queues = /* @__PURE__ */ new Map();
-  const byName = Map.groupBy(waiting, ({ piece }) => piece.name ?? "");
+  const byName = groupBy(waiting, ({ piece }) => piece.name ?? "");
   const taken = /* @__PURE__ */ new Set();
   const next = (name, idless) => {
     const key = `${idless} ${name}`;
@@ -2732,7 +2745,7 @@ function pairRound({ calls: calls2, results, known }, ids) {
     while (call !== void 0 && (taken.has(call) || idless && hasId(call))) call = queue.next().value;
     return call;
   };
-  const bare = Map.groupBy(results.filter((result) => !hasId(result)), ({ piece }) => piece.name ?? "");
+  const bare = groupBy(results.filter((result) => !hasId(result)), ({ piece }) => piece.name ?? "");
   const isShort = (name) => (bare.get(name)?.length ?? 0) < (name === "" ? waiting : byName.get(name) ?? []).length;
   const used = /* @__PURE__ */ new Set();
   for (const { record, piece } of results) {
@@ -3255,7 +3268,7 @@ function idFaults(reading) {
 
 function mendIds(mending) {
   const { format } = mending.reading;
-  const faults = Map.groupBy(idFaults(mending.reading), ({ record }) => record);
+  const faults = groupBy(idFaults(mending.reading), ({ record }) => record);
   const crowds = namesakes(mending);
   const taken = new Set(mending.places.map(({ piece }) => piece.callId ?? ""));
   const inTurn = /* @__PURE__ */ new Map();
@@ -4608,7 +4621,7 @@ var RangeSum = class {
   /** The newest facts of each kind in turn, within so many tokens; then they stand in the order they came. */
   facts(tokens) {
     this.#read();
-    const found = Map.groupBy(this.#facts, ([, { kind }]) => kind);
+    const found = groupBy(this.#facts, ([, { kind }]) => kind);
     const byKind = FACT_KINDS.map((kind) => found.get(kind) ?? []);
     const chosen = /* @__PURE__ */ new Set();
     let left = tokens;
