@@ -307,28 +307,3 @@ Deno.test("startAnthropicDouble() can answer with a status, by request number", 
   assert.equal((await first.json()).type, "error");
   assert.equal(await (await post(double, base)).text(), "<h1>no</h1>");
 });
-
-Deno.test("startAnthropicDouble() can cut the connection", async () => {
-  await using double = start({ faults: () => ({ cutAfter: 2 }) });
-  const response = await post(double, streamed);
-  await assert.rejects(response.text(), TypeError);
-  assert.equal(double.open, 0);
-});
-
-Deno.test("startAnthropicDouble() can fall silent, and sees the client leave", async () => {
-  await using double = start({ faults: () => ({ hangAfter: 1 }) });
-  const reader = (await post(double, streamed)).body?.getReader();
-  await reader?.read();
-  assert.equal(double.open, 1);
-  await reader?.cancel();
-  await double.untilLeft(1);
-  assert.equal(double.open, 0);
-});
-
-Deno.test("startAnthropicDouble() ends silent answers when it is disposed of", async () => {
-  const double = start({ faults: () => ({ hangAfter: 1 }) });
-  const response = await post(double, streamed);
-  const body = response.text();
-  await double[Symbol.asyncDispose]();
-  assert.match(await body, /message_start/);
-});

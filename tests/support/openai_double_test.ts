@@ -327,28 +327,3 @@ Deno.test("startDouble() can answer with a status, by request number", async () 
   assert.equal(second.status, 200);
   await second.body?.cancel();
 });
-
-Deno.test("startDouble() can cut the connection", async () => {
-  await using double = start({ faults: () => ({ cutAfter: 2 }) });
-  const response = await post(double, streamed);
-  await assert.rejects(response.text(), TypeError);
-  assert.equal(double.open, 0);
-});
-
-Deno.test("startDouble() can fall silent, and sees the client leave", async () => {
-  await using double = start({ faults: () => ({ hangAfter: 1 }) });
-  const reader = (await post(double, streamed)).body?.getReader();
-  await reader?.read();
-  assert.equal(double.open, 1);
-  await reader?.cancel();
-  await double.untilLeft(1);
-  assert.equal(double.open, 0);
-});
-
-Deno.test("startDouble() ends silent answers when it is disposed of", async () => {
-  const double = start({ faults: () => ({ hangAfter: 1 }) });
-  const response = await post(double, streamed);
-  const text = response.text();
-  await double[Symbol.asyncDispose]();
-  assert.match(await text, /assistant/);
-});

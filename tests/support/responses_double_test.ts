@@ -220,14 +220,3 @@ Deno.test("startResponsesDouble() records a script that throws", async () => {
   assert.equal((await response.json()).error.type, "server_error");
   assert.match(double.violations[0] ?? "", /no idea/);
 });
-
-Deno.test("startResponsesDouble() can fall silent, and sees the client leave", async () => {
-  await using double = start({ faults: () => ({ hangAfter: 2 }) });
-  const response = await post(double, { ...base, stream: true });
-  const reader = response.body?.getReader();
-  await reader?.read();
-  assert.equal(double.open, 1);
-  await reader?.cancel();
-  await double.untilLeft(1);
-  assert.equal(double.open, 0);
-});
