@@ -27,7 +27,7 @@ Deno.test("openai: text, streamed and not, models, images and usage", async () =
   await using service = await startService(obedient());
   const client = clientOf(service);
   const { data } = await client.models.list();
-  assert.deepEqual(data.map(({ id }: { readonly id: string }) => id), ["default"]);
+  assert.deepEqual(data.map(({ id }: { readonly id: string }) => id), ["default", "demo"]);
   assert.equal((await client.models.retrieve("default")).object, "model");
 
   const whole = await client.chat.completions.create({ model: "default", messages: hi });
