@@ -14,7 +14,8 @@ const source = z.discriminatedUnion("type", [
   z.looseObject({
     type: z.literal("data"),
     value: z.string().regex(FILE_CONTENT, "wanted base64"),
-    mimeType: z.string(),
+    // A comma would end the head of a data URL.
+    mimeType: z.string().regex(/^[^,]*$/, "wanted a media type such as image/png"),
   }),
   z.looseObject({ type: z.literal("url"), value: fileLink, mimeType: z.string().optional() }),
 ], { error: 'wanted { type: "data", value, mimeType } or { type: "url", value }' });

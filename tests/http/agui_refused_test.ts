@@ -21,6 +21,7 @@ const BAD: readonly (readonly [unknown, number, string])[] = [
   [withImage({ type: "url", value: "file:///etc/passwd" }), 400, "bad_request"],
   [withImage({ type: "url", value: "blob:http://localhost/1" }), 400, "bad_request"],
   [withImage({ type: "data", value: "no base64", mimeType: "image/png" }), 400, "bad_request"],
+  [withImage({ type: "data", value: "aGk=", mimeType: "image/png,aGk" }), 400, "bad_request"],
   [{ threadId: "t", runId: "r", messages: [{ ...user, content: "" }] }, 400, "input_empty"],
   [
     { threadId: "t", runId: "r", messages: [user, { id: "a", role: "assistant", content: "Hi" }] },
