@@ -66,7 +66,7 @@ interface WireCall {
 }
 
 /** A recorded transcript in the format of Chat Completions, as a session that can be played. */
-export function playOf({ name, messages }: CorpusTranscript): Play {
+export function playOf({ name, messages }: Pick<CorpusTranscript, "name" | "messages">): Play {
   const turns: { input: string; steps: PlayedStep[] }[] = [];
   let system = "";
   for (const [at, { role, content, tool_calls }] of messages.entries()) {

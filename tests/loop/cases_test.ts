@@ -1,34 +1,77 @@
 /** Public reports of what goes wrong around compaction elsewhere, each done again by the loop itself. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { parseLedger } from "../../src/compaction/parse_ledger.ts";
+import { wireId } from "../../src/compaction/context.ts";
 import { pairsIn } from "../../src/compaction/ledger.ts";
+import { compactNow } from "../../src/loop/compact_now.ts";
 import type { Model, ModelEvent } from "../../src/ports.ts";
 import { playOf } from "../bench/_engine.ts";
-import { readCase } from "../support/case_records.ts";
-import { Bench, endOf, eventsOf, finish, modelOf, replies, tool } from "../support/turns.ts";
+import type { CorpusTranscript } from "../bench/_corpus.ts";
+import { type Case, readCase } from "../support/case_records.ts";
+import type { Json } from "../support/wire_json.ts";
+import { Bench, endOf, eventsOf, finish, KEY, modelOf, prose, replies, tool } from "../support/turns.ts";
 
 interface Played {
   readonly window: number;
   /** How often the session is played through. */
   readonly times?: number;
+  /** Characters that each result is longer by, for what is tiny in the case. */
+  readonly longer?: number;
   readonly summarizer?: Model;
   readonly compaction?: { readonly compactAt: number; readonly stopAt: number; readonly compactTo: number };
 }
 
+/** The messages of a case as Chat Completions has them: of Anthropic's blocks what these cases have. */
+function chatMessages({ format, messages }: Case): CorpusTranscript["messages"] {
+  if (format !== "anthropic") return messages as CorpusTranscript["messages"];
+  return messages.flatMap((message): Json[] => {
+    const { role, content } = message as unknown as AnthropicMessage;
+    if (typeof content === "string") return [{ role, content }];
+    const text = content.flatMap((block) => block.type === "text" ? [block.text] : []).join("");
+    const calls = content.flatMap((block) =>
+      block.type === "tool_use"
+        ? [{ id: block.id, function: { name: block.name, arguments: JSON.stringify(block.input) } }]
+        : []
+    );
+    const results = content.flatMap((block) =>
+      block.type === "tool_result"
+        ? [{ role: "tool", tool_call_id: block.tool_use_id, content: block.content }]
+        : []
+    );
+    if (results.length > 0) return results;
+    return [{ role, content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) }];
+  });
+}
+
+interface AnthropicMessage {
+  readonly role: string;
+  readonly content:
+    | string
+    | readonly (
+      | { readonly type: "text"; readonly text: string }
+      | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown }
+      | { readonly type: "tool_result"; readonly tool_use_id: string; readonly content: string }
+    )[];
+}
+
 /** The session of a case: its tools give what they gave, its model says what it said, then comes one more turn. */
-function play(name: string, { window, times = 1, ...agent }: Played) {
+function play(name: string, { window, times = 1, longer = 0, ...agent }: Played) {
   const found = readCase(Deno.readTextFileSync(new URL(`../fixtures/cases/${name}.json`, import.meta.url)));
-  const { system, turns: once } = playOf(
-    { ...found, name, raw: true } as unknown as Parameters<typeof playOf>[0],
-  );
+  const { toolDefinitionTokens = 0 } = found.options;
+  const { system, turns: once } = playOf({ name, messages: chatMessages(found) });
   const turns = Array.from({ length: times }, () => once).flat();
-  const results = turns.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls));
-  const tools = [...new Set(results.map(({ name }) => name))].map((name) =>
-    tool(
-      name,
-      (input) => results.find((call) => JSON.stringify(call.input) === JSON.stringify(input))?.result ?? "?",
-    )
-  );
+  const results = turns.flatMap(({ steps }) => steps.flatMap(({ calls }) => calls)).map((call, at) => ({
+    ...call,
+    result: longer === 0 ? call.result : `${call.result}\n${prose(longer, at)}`,
+  }));
+  const given = [...results];
+  const tools = [...new Set(results.map(({ name }) => name))].map((name) => ({
+    ...tool(name, (input) => {
+      const key = JSON.stringify(input);
+      return given.splice(given.findIndex((call) => JSON.stringify(call.input) === key), 1)[0]?.result ?? "?";
+    }),
+    description: `Does ${name}. ${"word ".repeat(toolDefinitionTokens)}`,
+  }));
   const steps = turns.flatMap(({ steps }) => {
     const last = steps.at(-1);
     return last === undefined || last.calls.length > 0 ? [...steps, { text: "Done.", calls: [] }] : steps;
@@ -42,6 +85,8 @@ function play(name: string, { window, times = 1, ...agent }: Played) {
   const inputs = [...turns.map(({ input }) => input), "And now?"];
   return { bench, inputs, results };
 }
+
+const TIGHT = { compactAt: 0.3, stopAt: 0.5, compactTo: 0.2 };
 
 /** Runs all turns of a case; what every one of them promises is checked. */
 async function runAll(name: string, played: Played) {
@@ -70,19 +115,98 @@ async function runAll(name: string, played: Played) {
   return { bench, events, messages, ledger, compactions, applied, text: JSON.stringify(messages) };
 }
 
-const TIGHT = { compactAt: 0.3, stopAt: 0.5, compactTo: 0.2 };
-
-Deno.test("case floor-above-threshold is one error before anything is stored, and no attempt", async () => {
-  const { bench, inputs } = play("34-floor-above-threshold", { window: 8_000 });
+Deno.test.each(
+  [["34-floor-above-threshold", 8_000], ["35-tool-definitions-above-threshold", 2_500]] as const,
+)("case %s is one error before anything is stored, and no attempt", async (name, window) => {
+  const { bench, inputs } = play(name, { window });
   await rejects(bench.run(inputs[0] ?? ""), { code: "bad_budget" });
-  equal(await bench.store.read({ tenant: "local", session: "s1" }), null);
+  equal(await bench.store.read(KEY), null);
   equal(bench.requests.length, 0);
+});
+
+Deno.test("case tool-definitions-above-threshold: where there is room beside them, they are no reason to compact", async () => {
+  const { compactions, events } = await runAll("35-tool-definitions-above-threshold", { window: 4_000 });
+  deepEqual(compactions, []);
+  // Over the threshold of the case from the first request on, and nothing is tried.
+  for (const { tokens } of eventsOf(events, "context")) ok(tokens > 500);
+});
+
+Deno.test("case stale-usage-after-compaction: a bill from before it triggers nothing in the next turn", async () => {
+  const { bench, results } = play("35-tool-definitions-above-threshold", { window: 16_000 });
+  equal(results.length, 1);
+  for (let n = 0; n < 6; n++) await bench.run(prose(5_000, n));
+  const { agent, store, clock } = bench;
+  const done = await compactNow({ key: KEY, agent, store, clock }, { compactTo: 0.1 });
+  equal(done.outcome, "applied");
+  const events = await bench.run("hello");
+  deepEqual(eventsOf(events, "compaction"), []);
+  const [first] = eventsOf(events, "context");
+  ok(first !== undefined && first.tokens < done.tokensBefore && first.tier !== "anchor");
+  await bench.assertSound();
+});
+
+Deno.test("case one-result-larger-than-window: it is shown in part, its pair is kept, and the client is told", async () => {
+  const { bench, events, applied } = await runAll("39-one-result-larger-than-window", { window: 32_000 });
+  deepEqual(eventsOf(events, "tool.result").map(({ status, shortened }) => [status, shortened]), [[
+    "ok",
+    true,
+  ]]);
+  deepEqual(applied, []);
+  for (const { messages } of bench.requests.slice(1)) {
+    const text = JSON.stringify(messages);
+    ok(text.length / 4 < 32_000 && text.includes("ERR 17 disk full") && text.includes("e1.0"));
+  }
+});
+
+Deno.test("case double-compaction-straddle: through many passes each pair is raw or a line, never both", async () => {
+  const { applied, bench } = await runAll("21-double-compaction-straddle", {
+    window: 6_000,
+    times: 12,
+    longer: 1_500,
+    compaction: TIGHT,
+  });
+  ok(applied.length > 3, `${applied.length}`);
+  for (const { messages } of bench.requests) {
+    const lines = parseLedger(String(messages[0]?.content))?.lines ?? [];
+    const recorded = new Set(lines.flatMap((line) => line.kind === "pair" ? [wireId(line.ref)] : []));
+    const raw = messages.flatMap(({ content }) =>
+      Array.isArray(content)
+        ? content.flatMap((part) => part.type === "tool-call" ? [part.toolCallId] : [])
+        : []
+    );
+    ok(raw.every((id) => !recorded.has(id)), `${raw} and ${[...recorded]}`);
+  }
+});
+
+Deno.test("case tool-heavy-turn-has-no-plain-user: it is compacted in the middle, behind its task", async () => {
+  const { bench, events } = await runAll("42-tool-heavy-turn-has-no-plain-user", {
+    window: 6_000,
+    longer: 3_000,
+    compaction: TIGHT,
+  });
+  const applied = events.findIndex((event) => event.type === "compaction" && event.phase === "applied");
+  ok(applied >= 0 && applied < events.findIndex(({ type }) => type === "turn.finished"));
+  for (const { messages } of bench.requests.slice(0, -1)) {
+    equal(messages[0]?.role, "user");
+    ok(messages.some(({ role, content }) => role === "user" && content === "Review the change."));
+  }
+});
+
+Deno.test("case paraphrase-loses-arguments: tool, arguments and outcome are a line of the ledger", async () => {
+  const { text, applied } = await runAll("64-paraphrase-loses-arguments", {
+    window: 6_000,
+    times: 4,
+    longer: 3_000,
+    compaction: TIGHT,
+  });
+  ok(applied.length > 0);
+  for (const told of ["get_order", "ORD-7731", "88.40"]) ok(text.includes(told), told);
 });
 
 Deno.test("case one-user-message-larger-than-window is refused with its size, and nothing is stored", async () => {
   const { bench, inputs } = play("40-one-user-message-larger-than-window", { window: 32_000 });
   await rejects(bench.run(inputs[0] ?? ""), { code: "input_too_large", message: /\d{5,} tokens/ });
-  equal(await bench.store.read({ tenant: "local", session: "s1" }), null);
+  equal(await bench.store.read(KEY), null);
 });
 
 Deno.test("case task-contract-summarised-away: what the turn is about is in every request to the letter", async () => {

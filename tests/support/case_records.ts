@@ -14,7 +14,11 @@ export interface Case {
   readonly source: string;
   readonly format: string;
   readonly messages: readonly Json[];
-  readonly options: { readonly obligations?: readonly string[]; readonly longRunningIds?: readonly string[] };
+  readonly options: {
+    readonly obligations?: readonly string[];
+    readonly longRunningIds?: readonly string[];
+    readonly toolDefinitionTokens?: number;
+  };
   readonly assert: {
     readonly input: "valid" | "invalid" | "pending";
     readonly violations: readonly string[];
