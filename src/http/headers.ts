@@ -74,7 +74,10 @@ export function secureHeaders(): MiddlewareHandler {
     await next();
     const { headers } = c.res;
     const isPage = headers.get("content-type")?.startsWith("text/html") === true;
-    setOnce(headers, "content-security-policy", isPage ? PAGE_POLICY : API_POLICY);
+    // What is said with a 304 replaces what a browser was told of the page that it has.
+    if (c.res.status !== 304) {
+      setOnce(headers, "content-security-policy", isPage ? PAGE_POLICY : API_POLICY);
+    }
     setOnce(headers, "x-content-type-options", "nosniff");
     setOnce(headers, "referrer-policy", "no-referrer");
     setOnce(headers, "cross-origin-resource-policy", "same-origin");

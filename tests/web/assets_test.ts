@@ -70,6 +70,17 @@ Deno.test("GET / asks its own service alone, and runs nothing that is inline", a
   for (const link of links) equal((await app.request(`/${link}`)).status, 200, link);
 });
 
+Deno.test("a page that a browser has already stays under the policy that it came with", async () => {
+  const app = makeApp();
+  for (const path of ["/", "/doctor"]) {
+    const tag = (await app.request(path)).headers.get("etag") ?? "";
+    const again = await app.request(path, { headers: { "if-none-match": tag } });
+    equal(again.status, 304);
+    // A browser would take one of these for the page's own from now on.
+    equal(again.headers.get("content-security-policy"), null, path);
+  }
+});
+
 Deno.test("GET / finds what it is made of wherever the service is mounted", async () => {
   const other = new Hono();
   other.route("/agent", makeApp());

@@ -140,6 +140,7 @@ Deno.test("sayMark() says what became of a compaction", () => {
   const mark = {
     step: 3,
     pairs: 2,
+    method: "near",
     tokensBefore: 6_000,
     tokensAfter: 3_000,
     reason: "open_call",
@@ -149,6 +150,11 @@ Deno.test("sayMark() says what became of a compaction", () => {
     sayMark({ ...mark, phase: "applied" }),
     "Compacted: 2 calls moved into the summary, 6,000 → 3,000 tokens",
   );
+  match(
+    sayMark({ ...mark, phase: "applied", pairs: 0 }),
+    /^Compacted: older messages moved into the summary/,
+  );
+  match(sayMark({ ...mark, phase: "applied", pairs: 0, method: "trim" }), /^Compacted: results shortened/);
   equal(
     sayMark({ ...mark, phase: "deferred" }),
     "Compaction put off: a call is still open, and no cut may pass it",

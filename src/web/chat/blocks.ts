@@ -82,7 +82,8 @@ export function summaryLines(text: string): readonly SummaryLine[] {
 
 /** How full a window is, in a sentence. */
 export function sayMeter({ tokens, window, compactAt, stopAt }: InspectedContext["meter"]): string {
-  const share = Math.round(tokens / window * 100);
+  const percent = Math.round(tokens / window * 100);
+  const share = percent === 0 ? "under 1" : percent;
   const next = tokens < compactAt
     ? `${grouped(Math.round(compactAt - tokens))} more until a compaction is due`
     : tokens < stopAt

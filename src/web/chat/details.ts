@@ -36,8 +36,9 @@ function Line({ line, client, session }: {
   if (ref === null) return html`<li class="frame">${text}</li>` as VNode;
   return html`<li>
     <p class="ledger-line"><code class="ref">${ref}</code> <span>${text}</span>
-      <button type="button" aria-expanded=${isOpen} aria-label=${`Recall ${ref}`} onClick=${() =>
-    setOpen(!isOpen)}>
+      <button type="button" aria-expanded=${isOpen} aria-label=${`${
+    isOpen ? "Close" : "Recall"
+  } ${ref}`} onClick=${() => setOpen(!isOpen)}>
         ${isOpen ? "Close" : "Recall"}</button></p>
     ${isOpen && html`<${Original} client=${client} session=${session} reference=${ref} />`}
   </li>` as VNode;

@@ -64,11 +64,13 @@ function Call({ call }: { readonly call: CallItem }): VNode {
 
 /** What became of a compaction, in a sentence. */
 export function sayMark(mark: Mark): string {
-  const { phase, pairs, tokensBefore, tokensAfter, reason, resolved } = mark;
+  const { phase, pairs, method, tokensBefore, tokensAfter, reason, resolved } = mark;
   const why = sayReason(reason);
   switch (phase) {
     case "applied": {
-      const moved = pairs === 0 ? "results shortened" : `${plural(pairs, "call")} moved into the summary`;
+      const moved = pairs === 0
+        ? method === "trim" ? "results shortened" : "older messages moved into the summary"
+        : `${plural(pairs, "call")} moved into the summary`;
       const sizes = tokensBefore === null || tokensAfter === null
         ? ""
         : `, ${grouped(tokensBefore)} → ${grouped(tokensAfter)} tokens`;

@@ -36,6 +36,7 @@ export interface Mark {
   /** The step of the session that it came behind. */
   readonly step: number;
   readonly pairs: number;
+  readonly method: string | null;
   readonly tokensBefore: number | null;
   readonly tokensAfter: number | null;
   readonly reason: string;
@@ -251,9 +252,10 @@ export class Items {
   }
 
   #mark(phase: Mark["phase"], facts: CompactionFacts): void {
-    const { reason, pairs = 0, tokensBefore = null, tokensAfter = null, resolved = null } = facts;
+    const { reason, pairs = 0, method = null, tokensBefore = null, tokensAfter = null, resolved = null } =
+      facts;
     const step = this.points.length;
-    const mark: Mark = { phase, step, pairs, tokensBefore, tokensAfter, reason, resolved };
+    const mark: Mark = { phase, step, pairs, method, tokensBefore, tokensAfter, reason, resolved };
     this.marks.push(mark);
     this.#push({ kind: "compaction", id: this.#id(), mark });
   }

@@ -17,6 +17,11 @@ const MARKS: readonly (readonly [mark: string, name: string])[] = [
   ["open", "open: a result is to come"],
 ];
 
+/** Apart from the rest, so that no line of the source ends where a space has to stay. */
+const CUTS =
+  html`<span>The cut falls on a tick, where no call is parted from its result; an open atom has none behind
+  it. Over <b>stop</b> the model is not called.</span>`;
+
 /** The legend. */
 export function Legend(): VNode {
   return html`
@@ -26,10 +31,8 @@ export function Legend(): VNode {
           <li><span class="swatch tick"></span>legal cut</li>
         </ul>
       <p
-        class="fine">A block is an <b>atom</b>: messages that stay together, such as an answer with its tool calls and their
-          results. When the window fills up to <b>compact</b>, older atoms make room for one summary. The cut falls on a
-          <b>tick</b>, where no call is parted from its result; an open atom has none behind it. Over <b>stop</b> the model
-          is not called.</p>
+        class="fine">A block is an <b>atom</b>: messages that stay together, such as an answer with its tool calls and
+      their results. When the window fills up to <b>compact</b>, older atoms make room for one summary. ${CUTS}</p>
     </div>
   ` as VNode;
 }

@@ -124,7 +124,7 @@ export function Timeline(props: TimelineProps): VNode {
   }
     </div>
     <ul class="legend">
-      <li><span class="swatch line-mark"></span>tokens after each of ${plural(points.length, "step")}</li>
+      <li><span class="swatch line-mark"></span>tokens over ${plural(points.length, "step")}</li>
       <li><span class="swatch applied-mark"></span>${
     plural(marks.filter(({ phase }) => phase === "applied").length, "compaction")
   }</li>

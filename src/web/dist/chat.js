@@ -1779,7 +1779,8 @@ function summaryLines(text) {
   });
 }
 function sayMeter({ tokens, window, compactAt, stopAt }) {
-  const share = Math.round(tokens / window * 100);
+  const percent = Math.round(tokens / window * 100);
+  const share = percent === 0 ? "under 1" : percent;
   const next = tokens < compactAt ? `${grouped(Math.round(compactAt - tokens))} more until a compaction is due` : tokens < stopAt ? "a compaction is due" : "the model is not called before a compaction";
   return `${grouped(Math.round(tokens))} of ${grouped(window)} tokens (${share} %), ${next}`;
 }
@@ -2023,12 +2024,13 @@ var Items = class {
     });
   }
   #mark(phase, facts) {
-    const { reason, pairs = 0, tokensBefore = null, tokensAfter = null, resolved = null } = facts;
+    const { reason, pairs = 0, method = null, tokensBefore = null, tokensAfter = null, resolved = null } = facts;
     const step = this.points.length;
     const mark = {
       phase,
       step,
       pairs,
+      method,
       tokensBefore,
       tokensAfter,
       reason,
@@ -2329,7 +2331,7 @@ function Line({ line, client, session }) {
   if (ref === null) return m2`<li class="frame">${text}</li>`;
   return m2`<li>
     <p class="ledger-line"><code class="ref">${ref}</code> <span>${text}</span>
-      <button type="button" aria-expanded=${isOpen} aria-label=${`Recall ${ref}`} onClick=${() => setOpen(!isOpen)}>
+      <button type="button" aria-expanded=${isOpen} aria-label=${`${isOpen ? "Close" : "Recall"} ${ref}`} onClick=${() => setOpen(!isOpen)}>
         ${isOpen ? "Close" : "Recall"}</button></p>
     ${isOpen && m2`<${Original} client=${client} session=${session} reference=${ref} />`}
   </li>`;
@@ -2405,6 +2407,8 @@ var MARKS2 = [
     "open: a result is to come"
   ]
 ];
+var CUTS = m2`<span>The cut falls on a tick, where no call is parted from its result; an open atom has none behind
+  it. Over <b>stop</b> the model is not called.</span>`;
 function Legend() {
   return m2`
     <div class="explained">
@@ -2413,10 +2417,8 @@ function Legend() {
           <li><span class="swatch tick"></span>legal cut</li>
         </ul>
       <p
-        class="fine">A block is an <b>atom</b>: messages that stay together, such as an answer with its tool calls and their
-          results. When the window fills up to <b>compact</b>, older atoms make room for one summary. The cut falls on a
-          <b>tick</b>, where no call is parted from its result; an open atom has none behind it. Over <b>stop</b> the model
-          is not called.</p>
+        class="fine">A block is an <b>atom</b>: messages that stay together, such as an answer with its tool calls and
+      their results. When the window fills up to <b>compact</b>, older atoms make room for one summary. ${CUTS}</p>
     </div>
   `;
 }
@@ -4569,11 +4571,11 @@ function Call({ call }) {
   `;
 }
 function sayMark(mark) {
-  const { phase, pairs, tokensBefore, tokensAfter, reason, resolved } = mark;
+  const { phase, pairs, method, tokensBefore, tokensAfter, reason, resolved } = mark;
   const why = sayReason(reason);
   switch (phase) {
     case "applied": {
-      const moved = pairs === 0 ? "results shortened" : `${plural(pairs, "call")} moved into the summary`;
+      const moved = pairs === 0 ? method === "trim" ? "results shortened" : "older messages moved into the summary" : `${plural(pairs, "call")} moved into the summary`;
       const sizes = tokensBefore === null || tokensAfter === null ? "" : `, ${grouped(tokensBefore)} \u2192 ${grouped(tokensAfter)} tokens`;
       return `Compacted: ${moved}${sizes}${resolved === null ? "" : ". It had been put off before"}`;
     }
@@ -4709,7 +4711,7 @@ function Timeline(props) {
       </svg>`}
     </div>
     <ul class="legend">
-      <li><span class="swatch line-mark"></span>tokens after each of ${plural(points.length, "step")}</li>
+      <li><span class="swatch line-mark"></span>tokens over ${plural(points.length, "step")}</li>
       <li><span class="swatch applied-mark"></span>${plural(marks.filter(({ phase }) => phase === "applied").length, "compaction")}</li>
       <li><span class="swatch deferred-mark"></span>${plural(marks.filter(({ phase }) => phase === "deferred").length, "deferral")}</li>
       <li><span class="swatch rejected-mark"></span>${plural(marks.filter(({ phase }) => phase === "rejected" || phase === "exhausted").length, "rejection")}</li>
