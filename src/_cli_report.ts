@@ -220,7 +220,7 @@ export function reportCompact(
   ];
   const around = [nearest?.before ?? null, nearest?.after ?? null].filter((at) => at !== null).join(" and ");
   const [color, why] = {
-    compacted: [
+    applied: [
       paint.green,
       `${
         isPlan ? "plan, nothing is changed" : "compacted"

@@ -142,7 +142,7 @@ function compact(subject: Omit<Subject, "paint">, { write, compact }: Run): Done
   };
   const lists = isPlan ? { toSummarise } : write ? {} : { messages };
   return {
-    code: rest.outcome === "compacted" || rest.outcome === "nothing" ? 0 : 1,
+    code: rest.outcome === "applied" || rest.outcome === "nothing" ? 0 : 1,
     messages: isPlan ? null : messages,
     isChanged: messages.length !== reading.messages.length ||
       messages.some((message, at) => message !== reading.messages[at]),

@@ -47,7 +47,7 @@ export function isLedger(text: string): boolean {
  *   has the reason `inside_signed_reasoning`.
  * @param options Budget and policy, in tokens as `reading.measure` counts them. The transcript is repaired first,
  *   so that what a repair adds is counted too; all positions are those of `reading`.
- * @returns The outcome. Only `compacted` removes messages; `nothing`, `deferred` and `refused` give back the
+ * @returns The outcome. Only `applied` removes messages; `nothing`, `deferred` and `refused` give back the
  *   transcript, repaired where that is asked for. What fits the budget is left alone. What comes out of a cut has at
  *   most 1.15 of the budget (or `lookback` beyond it, where that is more) and a tenth less than before; where that
  *   cannot be had the answer is `nothing`, or `refused` with the reason `budget_too_small`. A second run on what came

@@ -17,7 +17,7 @@ import type { Trimmed } from "./wire_trims.ts";
 /** What a compaction came to. */
 export interface CompactedTranscript {
   /** `deferred`: no legal cut now, one may come. `refused`: no cut can help. */
-  readonly outcome: "compacted" | "nothing" | "deferred" | "refused";
+  readonly outcome: "applied" | "nothing" | "deferred" | "refused";
   /** The transcript from now on. A ledger counts messages as they were before anything was cut away. */
   readonly messages: readonly JsonObject[];
   /** The first message of the input that stays raw, how it was found, tokens beyond the budget; null without a cut. */
@@ -66,7 +66,7 @@ export function compacted(
   const wanted = new Set(options.pinned);
   const isPlan = options.plan === true;
   return {
-    outcome: "compacted",
+    outcome: "applied",
     messages: isPlan ? input.messages : applied.messages,
     cut: {
       at: mended.cutInInput(plan.at),

@@ -117,7 +117,7 @@ export function runLive(transcript: CorpusTranscript, share: number, options: Re
     if (reading.transcript.tokens <= TRIGGER * window) continue;
     // The next answer may take what is left: nothing is waited for, the best legal cut there is will do.
     const done = compactTranscript(reading, { budget, force: true });
-    if (done.outcome !== "compacted") counts.deferrals++;
+    if (done.outcome !== "applied") counts.deferrals++;
     else {
       counts.compactions++;
       show(done.messages);

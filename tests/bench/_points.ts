@@ -29,7 +29,7 @@ export interface Point {
 
 /** What became of one point at one budget. */
 export interface Outcome {
-  readonly outcome: "compacted" | "nothing" | "deferred" | "refused";
+  readonly outcome: "applied" | "nothing" | "deferred" | "refused";
   readonly method: "near" | "trim" | "forward" | null;
   readonly reason: string | null;
   /** Tokens of the kept messages, without the summary, against the budget less the reserve. */
@@ -123,7 +123,7 @@ export function compactPoint(point: Point, options: CompactTranscriptOptions): O
   const milliseconds = performance.now() - start;
   const after = readTranscript(done.messages, point.reading.options);
   const tail = tokensOf(after, "rest");
-  const isCompacted = done.outcome === "compacted";
+  const isCompacted = done.outcome === "applied";
   return {
     outcome: done.outcome,
     method: done.cut?.method ?? null,
@@ -154,7 +154,7 @@ export function keepLast(
   const milliseconds = performance.now() - start;
   const tail = transcript.tokensBetween(from, messages.length);
   return {
-    outcome: tail < tokens ? "compacted" : "nothing",
+    outcome: tail < tokens ? "applied" : "nothing",
     method: null,
     reason: null,
     tail: tail / (budget - reserve),
@@ -196,7 +196,7 @@ export class Tally {
       const reason = `${found.outcome} ${found.reason}`;
       this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
     }
-    if (found.outcome !== "compacted") return;
+    if (found.outcome !== "applied") return;
     this.compacted++;
     if (found.tail >= TAIL.least && found.tail <= TAIL.most) this.#inTail++;
     const method = found.method ?? "-";

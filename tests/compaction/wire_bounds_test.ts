@@ -35,13 +35,13 @@ Deno.test("compactTranscript() gives out at most 1.15 of its budget and saves a 
       seen.add(reason ?? outcome);
       ok(reason?.startsWith("rejected") !== true, `${reason} at ${budget}`);
       if (outcome === "nothing") ok(tokens.before <= budget * 1.15, `${tokens.before} at ${budget}`);
-      if (outcome !== "compacted") continue;
+      if (outcome !== "applied") continue;
       ok(tokens.after <= budget * 1.15, `${tokens.after} at ${budget}`);
       ok(tokens.after <= tokens.before * 0.9, `${tokens.after} of ${tokens.before} at ${budget}`);
       equal(compact(made, { budget }).outcome, "nothing");
     }
   }
-  ok(["compacted", "nothing", "budget_too_small"].every((found) => seen.has(found)), [...seen].join());
+  ok(["applied", "nothing", "budget_too_small"].every((found) => seen.has(found)), [...seen].join());
 });
 
 Deno.test("compactTranscript() says that a budget is too small where the summary alone fills it", () => {
@@ -59,7 +59,7 @@ Deno.test("compactTranscript() makes an earlier summary smaller where it alone i
   const kept = [...once.messages.slice(0, 1), ...tail];
   const budget = 400;
   const twice = compact(kept, { budget });
-  equal(twice.outcome, "compacted", twice.reason ?? "");
+  equal(twice.outcome, "applied", twice.reason ?? "");
   ok(twice.tokens.after <= budget * 1.15);
   deepEqual(twice.messages.slice(1), tail);
   equal(pairsIn(parseLedger(summaryOf(twice.messages))?.lines ?? []), once.ledger.length);
@@ -133,7 +133,7 @@ Deno.test("compactTranscript() says what is wrong with what came out, also where
   const messages = [user("Go."), ...rounds(12), call("open"), user("Stop.")];
   deepEqual(compact(messages, { budget: 600 }).violations, []);
   const { violations, messages: made, outcome } = compact(messages, { budget: 600, repair: false });
-  equal(outcome, "compacted");
+  equal(outcome, "applied");
   deepEqual(violations.map(({ code, at }) => [code, at]), [["missing_result", made.length - 2]]);
   deepEqual(compact(messages, { budget: 90_000, repair: false }).violations.length, 1);
 });
@@ -158,16 +158,16 @@ Deno.test("compactTranscript() says that it has cut a loop with signed reasoning
   const reading = readTranscript(messages, read);
   const done = compactTranscript(reading, { budget: 700 });
   const { at } = done.cut ?? { at: 0 };
-  deepEqual([done.outcome, done.reason], ["compacted", "inside_signed_reasoning"]);
+  deepEqual([done.outcome, done.reason], ["applied", "inside_signed_reasoning"]);
   ok(!reading.transcript.isLegalCut(at), "none where it is asked for");
   deepEqual(done.signed, messages.flatMap(({ role }, n) => n >= at && role === "assistant" ? [n] : []));
   ok(done.messages.slice(1).every((message, n) => message === messages[at + n]), "bytes are kept");
   const asked = compactTranscript(readTranscript(messages, { ...read, thinking: "ignore" }), { budget: 700 });
-  deepEqual([asked.outcome, asked.reason, asked.signed.length > 0], ["compacted", null, true]);
+  deepEqual([asked.outcome, asked.reason, asked.signed.length > 0], ["applied", null, true]);
   // A loop that is done may be cut anywhere; what is signed behind the summary is said all the same.
   const turn = [...messages, { role: "assistant", content: "Done." }, user("And now?")];
   const other = compactTranscript(readTranscript(turn, read), { budget: 700 });
-  deepEqual([other.outcome, other.reason], ["compacted", null]);
+  deepEqual([other.outcome, other.reason], ["applied", null]);
   ok(other.signed.length > 0 && other.signed.every((n) => n >= (other.cut?.at ?? 0)));
   deepEqual(compactTranscript(reading, { budget: 90_000 }).signed, []);
   deepEqual(checkMessages(readTranscript(done.messages, read)), []);

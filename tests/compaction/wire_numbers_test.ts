@@ -28,7 +28,7 @@ Deno.test("compactTranscript() takes over every ledger, wherever it stands, and 
     for (const pinned of [[], [0], [0, 1], [1]]) {
       const isMixed = index === 5 && pinned.includes(1);
       const done = compact(messages, { budget: 700, pinned: isMixed ? [] : pinned });
-      equal(done.outcome, "compacted", `${index} ${done.reason}`);
+      equal(done.outcome, "applied", `${index} ${done.reason}`);
       const texts = done.messages.map(({ content }) => String(content)).filter(isLedger);
       equal(texts.length, 1, `${index} ${pinned}`);
       equal(pairs(texts[0] ?? ""), both + done.ledger.length, `${index} ${pinned}`);
@@ -80,7 +80,7 @@ Deno.test("compactTranscript() goes on counting in the uncut transcript, over th
   const pins = [[6], [], []];
   for (const [round, pinned] of pins.entries()) {
     const done = compact(shown, { budget: 900, pinned });
-    equal(done.outcome, "compacted");
+    equal(done.outcome, "applied");
     const text = summaryOf(done.messages);
     holdsNumbers(text, log);
     for (const { at, ref, callId } of done.ledger) {

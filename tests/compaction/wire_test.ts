@@ -34,17 +34,17 @@ Deno.test("compactTranscript() counts what a repair adds: a second run answers n
     outcomes.add(done.outcome);
     ok(done.reason?.startsWith("rejected") !== true, `${done.reason} at ${budget}`);
     deepEqual(checkMessages(read(done.messages)), []);
-    if (done.outcome !== "compacted") continue;
+    if (done.outcome !== "applied") continue;
     const again = compact(done.messages, { budget, summaryReserve: 60 });
     deepEqual([again.outcome, again.repairs], ["nothing", []], `at ${budget}`);
   }
-  ok(outcomes.has("compacted") && outcomes.has("nothing"), [...outcomes].join());
+  ok(outcomes.has("applied") && outcomes.has("nothing"), [...outcomes].join());
 });
 
 Deno.test("compactTranscript() tells cut, ledger, trims and repairs by messages of the input", () => {
   const messages = [...broken, call("wide"), result("wide", words(3_000)), call("open"), user("Stop.")];
   const done = compact(messages, { budget: 600 });
-  equal(done.outcome, "compacted");
+  equal(done.outcome, "applied");
   ok(done.cut !== null && read(messages).transcript.isLegalCut(done.cut.at));
   for (const { at, callId } of done.ledger) {
     ok(
@@ -97,7 +97,7 @@ Deno.test("compactTranscript() keeps a pinned round with what a repair adds to i
 Deno.test("compactTranscript() says what became of a pinned message that a repair takes away", () => {
   const messages = [user("Go."), call("a"), result("a"), result("a"), ...rounds(12, "c", words(40))];
   const done = compact(messages, { budget: 600, pinned: [3] });
-  equal(done.outcome, "compacted");
+  equal(done.outcome, "applied");
   deepEqual(done.repairs, [{
     code: "duplicate_result",
     at: 3,
@@ -114,7 +114,7 @@ Deno.test("compactTranscript() says what became of a pinned message that a repai
 Deno.test("compactTranscript() keeps pinned messages of the system and pinned rounds side by side", () => {
   const messages = [{ role: "system", content: "Be brief." }, user("Go."), ...rounds(12, "c", words(40))];
   const done = compact(messages, { budget: 600, pinned: [0, 3] });
-  equal(done.outcome, "compacted", done.reason ?? "");
+  equal(done.outcome, "applied", done.reason ?? "");
   equal(done.messages[0], messages[0]);
   deepEqual(done.messages.slice(2, 4), messages.slice(2, 4));
 });
@@ -154,7 +154,7 @@ Deno.test("compactTranscript() plans what it would do after the repair, and give
 Deno.test("compactTranscript() without a repair cuts what came in as it is", () => {
   const messages = [...broken, call("open"), user("Stop.")];
   const done = compact(messages, { budget: 600, repair: false });
-  equal(done.outcome, "compacted");
+  equal(done.outcome, "applied");
   deepEqual(done.messages.slice(-2), messages.slice(-2));
   deepEqual(done.repairs, []);
 });
@@ -173,7 +173,7 @@ Deno.test("compactTranscript() makes no cut that the input does not have; what a
   const { transcript } = read(messages);
   ok([before, after].every((at) => at == null || transcript.isLegalCut(at)));
   const next = compact(deferred.messages, { budget: 400 });
-  equal(next.outcome, "compacted");
+  equal(next.outcome, "applied");
   equal(compact(next.messages, { budget: 400 }).outcome, "nothing");
 });
 
@@ -193,7 +193,7 @@ Deno.test("compactTranscript() cuts nothing behind a call in flight, also where 
 Deno.test("compactTranscript() finds no trims for a pinned tail that a forced cut leaves over its budget", () => {
   const messages = [user("Go."), ...rounds(4, "c", words(40)), call("wide"), result("wide", words(3_000))];
   const done = compact(messages, { budget: 500, pinned: [messages.length - 1], force: true });
-  equal(done.outcome, "compacted", done.reason ?? "");
+  equal(done.outcome, "applied", done.reason ?? "");
   deepEqual(done.trims, []);
   const again = compact(done.messages, { budget: 500, pinned: [done.messages.length - 1] });
   equal(again.outcome, "refused");
@@ -212,7 +212,7 @@ Deno.test("compactTranscript() puts an empty ledger in front of a tail that may 
   ];
   const options = { format: "anthropic", isSummary: isLedger } as const;
   const done = compactTranscript(readTranscript(messages, options), { budget: 200, summaryReserve: 60 });
-  deepEqual([done.outcome, done.cut?.at], ["compacted", 2]);
+  deepEqual([done.outcome, done.cut?.at], ["applied", 2]);
   equal(done.messages[0]?.["content"], renderLedger([], { below: [{ from: 2, to: Infinity }] }));
   deepEqual(done.messages.slice(1), messages.slice(2));
   const again = compactTranscript(readTranscript(done.messages, options), {
@@ -230,7 +230,7 @@ Deno.test("compactTranscript() keeps the caller's summary where no message that 
     summary: "Nothing was said.",
     repair: false,
   });
-  deepEqual([done.outcome, done.cut?.at], ["compacted", 6]);
+  deepEqual([done.outcome, done.cut?.at], ["applied", 6]);
   equal(
     done.messages[0]?.["content"],
     `${renderLedger([], { below: [{ from: 6, to: Infinity }] })}\n\nNothing was said.`,
@@ -256,7 +256,7 @@ Deno.test("compactTranscript() takes over an earlier ledger that somebody put a 
   );
   const grown = [user("Today is Monday."), ...once.messages, ...later];
   const twice = compact(grown, { budget: 600 });
-  equal(twice.outcome, "compacted");
+  equal(twice.outcome, "applied");
   const ledger = parseLedger(String(twice.messages[0]?.["content"]));
   equal(pairsIn(ledger?.lines ?? []), once.ledger.length + twice.ledger.length);
   equal(twice.messages.filter((message) => isLedger(String(message["content"]))).length, 1);

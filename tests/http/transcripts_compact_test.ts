@@ -7,7 +7,7 @@ Deno.test("POST /v1/compact answers all that was promised, and the ledger names 
   const messages = [{ role: "system", content: "Be brief." }, ...rounds(30)];
   const done = await post("compact", { messages, budget: 2_000 });
   deepEqual(Object.keys(done).sort(), COMPACT_FIELDS);
-  equal(done.outcome, "compacted");
+  equal(done.outcome, "applied");
   deepEqual(Object.keys(done.cut).sort(), ["at", "distance", "lookbackUsed", "method"]);
   equal(done.tokens.budget, 2_000);
   ok(done.tokens.after < done.tokens.before && done.tokens.after <= 2_300);
@@ -37,7 +37,7 @@ Deno.test("POST /v1/compact answers all that was promised, and the ledger names 
 Deno.test("POST /v1/compact with plan changes nothing; a second call with a summary applies it", async () => {
   const messages = rounds(30);
   const plan = await post("compact", { messages, budget: 2_000, plan: true });
-  equal(plan.outcome, "compacted");
+  equal(plan.outcome, "applied");
   equal(plan.plan, true);
   ok(!("messages" in plan), "nothing is applied, so there is no new transcript");
   deepEqual(plan.toSummarise, messages.slice(0, plan.cut.at));
@@ -103,7 +103,7 @@ Deno.test("POST /v1/compact keeps calls in flight and long-running ones as they 
   ) {
     for (const more of [{}, { tokens: messages.map(() => 100) }]) {
       const done = await post("compact", { messages, budget: 2_000, ...names, ...more });
-      equal(done.outcome, "compacted", done.reason);
+      equal(done.outcome, "applied", done.reason);
       deepEqual(done.messages.slice(-tail.length), tail);
       deepEqual(done.repairs, []);
     }
@@ -125,7 +125,7 @@ Deno.test("POST /v1/compact shortens results where one round is too wide, and sa
   const long = "a line of output\n".repeat(2_000);
   const messages = [user("Go."), said("Yes."), call("a"), result("a", long), said("Read.")];
   const done = await post("compact", { messages, budget: 2_000 });
-  equal(done.outcome, "compacted");
+  equal(done.outcome, "applied");
   equal(done.cut.method, "trim");
   deepEqual(done.trims.map((trim: Json) => [trim.at, trim.callId]), [[3, "a"]]);
   ok(done.trims[0].tokensAfter < done.trims[0].tokensBefore);
@@ -134,7 +134,7 @@ Deno.test("POST /v1/compact shortens results where one round is too wide, and sa
 Deno.test("POST /v1/compact reports repairs by the message of the input", async () => {
   const messages = [...rounds(30), call("z"), user("Stop."), said("Stopped.")];
   const done = await post("compact", { messages, budget: 2_000 });
-  equal(done.outcome, "compacted");
+  equal(done.outcome, "applied");
   deepEqual(
     done.repairs.map(({ code, at, callId }: Json) => ({ code, at, callId })),
     [{ code: "missing_result", at: 61, callId: "z" }],
@@ -161,7 +161,7 @@ Deno.test("POST /v1/compact repairs first: a second run answers nothing, the cut
     const done = await post("compact", { messages, budget, summaryReserve: 50 });
     ok(!/^rejected/.test(done.reason ?? ""), `${done.reason} at ${budget}`);
     deepEqual((await post("check", { messages: done.messages })).violations, []);
-    if (done.outcome !== "compacted") continue;
+    if (done.outcome !== "applied") continue;
     cuts.add(done.cut.at);
     ok(legalCuts.includes(done.cut.at), `${done.cut.at} is not among ${legalCuts}`);
     ok(done.ledger.every(({ at, callId }: Json) => messages[at].tool_calls[0].id === callId));
@@ -188,10 +188,10 @@ Deno.test("POST /v1/compact says what it had to do, and what it leaves behind", 
   const messages = [user("Go."), ...Array.from({ length: 12 }, (_, n) => step(n)).flat()];
   const { legalCuts } = await post("check", { messages });
   const done = await post("compact", { messages, budget: 1_500 });
-  deepEqual([done.outcome, done.reason, done.violations], ["compacted", "inside_signed_reasoning", []]);
+  deepEqual([done.outcome, done.reason, done.violations], ["applied", "inside_signed_reasoning", []]);
   ok(!legalCuts.includes(done.cut.at) && done.signed.length > 0 && done.signed[0] >= done.cut.at);
   const asked = await post("compact", { messages, budget: 1_500, thinking: "ignore" });
-  deepEqual([asked.outcome, asked.reason, asked.signed.length > 0], ["compacted", null, true]);
+  deepEqual([asked.outcome, asked.reason, asked.signed.length > 0], ["applied", null, true]);
   const broken = await post("compact", {
     messages: [...messages, user("On.")].toSpliced(-2, 1),
     budget: 90_000,

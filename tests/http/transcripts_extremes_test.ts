@@ -68,7 +68,7 @@ Deno.test("JSON of 900 levels is checked, repaired and compacted like any other"
   const messages = `[{"role":"user","content":"x"},${use},${rest}]`;
   equal((await post("check", `{"messages":${messages}}`)).violations.length, 1);
   equal((await post("repair", `{"messages":${messages}}`)).repairs.length, 1);
-  equal((await post("compact", `{"budget":1500,"messages":${messages}}`)).outcome, "compacted");
+  equal((await post("compact", `{"budget":1500,"messages":${messages}}`)).outcome, "applied");
 });
 
 Deno.test("lone surrogates, __proto__ and constructor keys are data like any other", async () => {
@@ -86,7 +86,7 @@ Deno.test("lone surrogates, __proto__ and constructor keys are data like any oth
   const { text } = await send("repair", `{"messages":${messages}}`);
   ok(text.includes(use) && text.includes(answer));
   const done = await post("compact", `{"budget":1500,"messages":${messages}}`);
-  equal(done.outcome, "compacted");
+  equal(done.outcome, "applied");
   equal(done.ledger[0].tool, "constructor");
   equal(({} as Json).polluted, undefined);
 });
@@ -111,7 +111,7 @@ Deno.test("a long text that claims to be a ledger is read as fast as any other, 
   const time = async (text: string): Promise<number> => {
     const messages = [user(text), ...Array.from({ length: 30 }, (_, n) => user(`${n} word `.repeat(100)))];
     const start = performance.now();
-    equal((await post("compact", { messages, budget: 2_000 })).outcome, "compacted");
+    equal((await post("compact", { messages, budget: 2_000 })).outcome, "applied");
     return performance.now() - start;
   };
   const bodies = [

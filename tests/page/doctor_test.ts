@@ -89,7 +89,7 @@ for (const { size, dark } of [{ size: "desk", dark: false }, { size: "phone", da
       equal(await page.locator(".block.faulty").count(), 4);
 
       await page.getByLabel("Budget").fill("45");
-      await page.locator(".outcome .compacted").waitFor();
+      await page.locator(".outcome .applied").waitFor();
       equal(await page.locator(".block.cut-here").count(), 1);
       deepEqual(await seriousFaults(page), []);
       await shoot(page, `doctor-open-${size}`);
@@ -186,7 +186,7 @@ Deno.test({
     await page.locator(".atom .wrong").waitFor();
     ok(await blocks.count() <= 60);
     await page.getByLabel("Budget").fill("20");
-    await page.locator(".outcome .compacted").waitFor();
+    await page.locator(".outcome .applied").waitFor();
     await page.getByRole("button", { name: "Whole transcript" }).click();
     ok(await page.locator(".block.gone").count() > 20);
     await page.context().close();

@@ -264,7 +264,7 @@ export function holdsCompaction(sample: Sample, how: Squeeze): void {
   ).sort((a, b) => b.size - a.size);
   assert(removed !== undefined, `the ledger has ${recorded}`);
   const gone = callsIn(removed);
-  if (done.outcome !== "compacted") {
+  if (done.outcome !== "applied") {
     assert.deepEqual([done.cut, done.ledger, done.trims], [null, [], []]);
     // What was made is whole and final.
     assert(done.reason?.startsWith("rejected") !== true, `what was made is ${done.reason}`);
@@ -347,7 +347,7 @@ export function holdsCompaction(sample: Sample, how: Squeeze): void {
   const hasMoreCuts = [reading, ...others].some((found) => mendFirst(found).hasMoreCuts);
   assert(
     again.outcome === "nothing" ||
-      (isOver && (again.outcome !== "compacted" || hasMoreCuts)),
+      (isOver && (again.outcome !== "applied" || hasMoreCuts)),
     `second run: ${again.outcome} ${again.reason}`,
   );
 }

@@ -70,7 +70,7 @@ Deno.test("Examination previews a compaction and writes the same one", async () 
   const history = [{ role: "user", content: "Go." }, ...rounds(40)];
   const examination = await open(JSON.stringify(history));
   const preview = examination.preview(0, 1_500);
-  equal(preview.outcome, "compacted");
+  equal(preview.outcome, "applied");
   ok(preview.pairs > 0 && preview.tokens.after < preview.tokens.before);
   match(preview.summary ?? "", /look/);
   ok(preview.summaryTokens > 0);

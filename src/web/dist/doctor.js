@@ -947,7 +947,7 @@ var REASONS = {
 };
 function sayOutcome({ outcome, cut, pairs, trims, reason, nearest }) {
   if (outcome === "nothing") return "It fits: there is nothing to compact.";
-  if (outcome === "compacted" && cut !== null) {
+  if (outcome === "applied" && cut !== null) {
     const moved = pairs === 1 ? "1 call with its result" : `${grouped(pairs)} calls with their results`;
     const trimmed = trims === 0 ? "" : `, ${plural(trims, "result")} shortened`;
     return `Cut in front of message ${cut.at}: ${METHODS[cut.method] ?? cut.method}. ${moved} moved into the summary${trimmed}.`;
@@ -1004,7 +1004,7 @@ function Compaction({ findings, transcript, ask, onPreview }) {
   };
   const before = Math.max(1, preview?.tokens.before ?? tokens);
   const after = preview?.tokens.after ?? before;
-  const summary = preview?.outcome === "compacted" ? preview.summaryTokens : 0;
+  const summary = preview?.outcome === "applied" ? preview.summaryTokens : 0;
   const percent = (part) => `${Math.min(100, part / before * 100)}%`;
   return m2`<section class="card" aria-labelledby="compact-title">
       <h3 id="compact-title">Compact</h3>
@@ -1041,7 +1041,7 @@ function Compaction({ findings, transcript, ask, onPreview }) {
         <pre tabindex="0" aria-label="The summary">${preview.summary}</pre>
       </details>
     `}
-      ${preview?.outcome === "compacted" && m2`<p class="actions"><button type="button" class="main" onClick=${download}>Download the compacted
+      ${preview?.outcome === "applied" && m2`<p class="actions"><button type="button" class="main" onClick=${download}>Download the compacted
         file</button></p>`}
       ${problem !== null && m2`<p class="notice bad" role="alert">${problem}</p>`}
     </section>`;

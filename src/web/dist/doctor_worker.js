@@ -4862,7 +4862,7 @@ function compacted(mended, options, { plan, applied }) {
   const wanted = new Set(options.pinned);
   const isPlan = options.plan === true;
   return {
-    outcome: "compacted",
+    outcome: "applied",
     messages: isPlan ? input.messages : applied.messages,
     cut: {
       at: mended.cutInInput(plan.at),

@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function sayOutcome({ outcome, cut, pairs, trims, reason, nearest }: Preview): string {
   if (outcome === "nothing") return "It fits: there is nothing to compact.";
-  if (outcome === "compacted" && cut !== null) {
+  if (outcome === "applied" && cut !== null) {
     const moved = pairs === 1 ? "1 call with its result" : `${grouped(pairs)} calls with their results`;
     const trimmed = trims === 0 ? "" : `, ${plural(trims, "result")} shortened`;
     return `Cut in front of message ${cut.at}: ${
@@ -89,7 +89,7 @@ export function Compaction({ findings, transcript, ask, onPreview }: {
   };
   const before = Math.max(1, preview?.tokens.before ?? tokens);
   const after = preview?.tokens.after ?? before;
-  const summary = preview?.outcome === "compacted" ? preview.summaryTokens : 0;
+  const summary = preview?.outcome === "applied" ? preview.summaryTokens : 0;
   const percent = (part: number): string => `${Math.min(100, part / before * 100)}%`;
   return html`<section class="card" aria-labelledby="compact-title">
       <h3 id="compact-title">Compact</h3>
@@ -127,7 +127,7 @@ export function Compaction({ findings, transcript, ask, onPreview }: {
     `
   }
       ${
-    preview?.outcome === "compacted" &&
+    preview?.outcome === "applied" &&
     html`<p class="actions"><button type="button" class="main" onClick=${download}>Download the compacted
         file</button></p>`
   }
