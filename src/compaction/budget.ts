@@ -109,16 +109,24 @@ const LIMITS: Required<CompactionLimits> = {
  * Checks what a request sets against what it may.
  *
  * @param settings What the request sets.
- * @param limits What the agent allows, in place of the defaults.
+ * @param options `limits`: what the agent allows, in place of the defaults; `action`: what cannot be done otherwise;
+ *   `within`: the field of the request that holds the settings, empty for the request itself.
  * @throws SelvageError `bad_budget` with the field that is out of its bounds.
  */
-export function requireWithin(settings: CompactionSettings, limits: CompactionLimits = {}): void {
+export function requireWithin(
+  settings: CompactionSettings,
+  { limits = {}, action = "start the turn", within = "compaction" }: {
+    readonly limits?: CompactionLimits | undefined;
+    readonly action?: string;
+    readonly within?: string;
+  } = {},
+): void {
   const bounds = { ...LIMITS, ...limits };
-  const fail = (name: string, found: unknown, wanted: string): never => {
-    const message = `Cannot start the turn: found compaction.${name} ${
-      JSON.stringify(found)
-    }, wanted ${wanted}`;
-    throw new SelvageError("bad_budget", message, { fields: { field: `compaction.${name}` } });
+  const fail = (name: string, found: number | string, wanted: string): never => {
+    const field = within === "" ? name : `${within}.${name}`;
+    const shown = typeof found === "string" ? JSON.stringify(found) : String(found);
+    const message = `Cannot ${action}: found ${field} ${shown}, wanted ${wanted}`;
+    throw new SelvageError("bad_budget", message, { fields: { field } });
   };
   for (const name of ["compactAt", "stopAt", "compactTo"] as const) {
     const share = settings[name];

@@ -19,6 +19,7 @@ import { agentNamed, type HostParts, requireUp, withStore } from "./host/parts.t
 import { AFTER_ALL, lastEvent, placeOf, standOf } from "./host/places.ts";
 import type { HostAnswer, HostMessage, StartedTurn, StartRequest } from "./host/request.ts";
 import { startTurn } from "./host/starting.ts";
+import { limitsOf } from "./limits.ts";
 import type { Following } from "./registry.ts";
 
 /** Milliseconds for which a cancel that was asked for is known. */
@@ -184,6 +185,19 @@ export class TurnHost {
   /** Ends what runs here in a session that is about to go. */
   async endSession(key: SessionKey): Promise<void> {
     await this.#parts.registry.running(key)?.cancel("The session was deleted");
+  }
+
+  /**
+   * Counts what is no turn, and calls a model all the same, among the turns of a caller; call what it returns at its end.
+   *
+   * @throws SelvageError `rate_limited` or `too_many_turns`.
+   */
+  async count(
+    owner: Owner,
+    { turn, session }: { readonly turn: string; readonly session: string },
+  ): Promise<() => Promise<void>> {
+    const { quotas, limits } = this.#parts;
+    return await quotas.enter(owner, { turn, session, limits: limitsOf(limits, owner) });
   }
 
   /** Notes a stream that is to end before the service does; call what it returns when it has. */

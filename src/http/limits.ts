@@ -14,7 +14,7 @@ export interface Limits {
   readonly concurrentTurns?: number;
   /** Model calls in one turn; an agent's own `maxSteps` counts where it is less. */
   readonly steps?: number;
-  /** Tokens that one turn is billed, in and out. The step in hand is finished. */
+  /** Tokens that one turn is billed, in and out, the summarizer's among them. The step in hand is finished. */
   readonly tokens?: number;
   /** Seconds that one turn may take. */
   readonly seconds?: number;

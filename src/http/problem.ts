@@ -54,6 +54,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   unsupported_encoding: 415,
   idempotency_key_reused: 422,
   context_exhausted: 422,
+  tools_too_large: 422,
   turn_out_of_tokens: 422,
   turn_out_of_time: 422,
   context_length_exceeded: 422,

@@ -56,17 +56,29 @@ export function askedIn(entries: readonly Entry[], turn: string | undefined): As
  */
 export function agentFor(agent: ReadyAgent, asked: Asked): ReadyAgent {
   const { instructions, compaction, clientTools } = asked;
-  const own = compaction === undefined ? agent : withCompaction(agent, compaction);
+  const own = compaction === undefined ? agent : withCompaction(agent, compaction, { field: "compaction" });
   return withClientTools(withInstructions(own, instructions), clientTools);
 }
 
-function withCompaction(agent: ReadyAgent, compaction: CompactionSettings): ReadyAgent {
+/**
+ * An agent with other settings for compaction.
+ *
+ * @param agent The agent.
+ * @param compaction What comes in place of its own.
+ * @param options `field`: the field of the request that holds them.
+ * @throws SelvageError `bad_budget` where they do not go together with the agent's own.
+ */
+export function withCompaction(
+  agent: ReadyAgent,
+  compaction: CompactionSettings,
+  { field }: { readonly field: string },
+): ReadyAgent {
   const made = { ...agent, compaction: { ...agent.compaction, ...compaction } };
   try {
     budgetOf(made);
   } catch (error) {
     if (!(error instanceof SelvageError)) throw error;
-    throw new SelvageError(error.code, error.message, { cause: error, fields: { field: "compaction" } });
+    throw new SelvageError(error.code, error.message, { cause: error, fields: { field } });
   }
   return made;
 }

@@ -17,7 +17,7 @@ import { Mailbox } from "./mailbox.ts";
 import { storeMeter } from "./measures.ts";
 import type { OpenedTurn } from "./open.ts";
 import { toolsOf } from "./recall.ts";
-import { billedFor } from "./report.ts";
+import { addUsage, billedFor, tokensOf } from "./report.ts";
 import { TurnSignals } from "./signals.ts";
 import { StepCalls } from "./step.ts";
 import { saidEntry, TurnLog } from "./turn_log.ts";
@@ -61,7 +61,7 @@ export class TurnAtWork {
     { request, store }: { readonly request: Pick<TurnPlace, "signal" | "suspend">; readonly store: Store },
   ) {
     const { agent, context, meter, budget, clock, key, lease, head, nextEvent, called, answers } = opened;
-    const { model, compaction, summarizer, graceMs = 5_000, maxMs = Infinity } = agent;
+    const { model, compaction, summarizer, graceMs = 5_000, maxMs = Infinity, maxTokens = Infinity } = agent;
     this.opened = opened;
     this.store = store;
     this.telemetry = new TurnTelemetry({
@@ -111,6 +111,13 @@ export class TurnAtWork {
         model: summarizer,
         graceMs,
         ownRequest: summarizer === model ? (cut) => this.asking.requestBefore(cut) : null,
+        account: {
+          hasLeft: () => tokensOf(this.usage) < maxTokens,
+          billed: (usage) => {
+            this.usage = addUsage(this.usage, usage);
+            this.telemetry.summarized(summarizer.id, usage);
+          },
+        },
       },
     });
     this.calls = new StepCalls(this);

@@ -9,13 +9,15 @@ import { summaryText } from "../compaction/context.ts";
 import { maxProse } from "../compaction/fit_ledger.ts";
 import { pinnedEntries } from "../compaction/pins.ts";
 import type { Rejection } from "../core/verify.ts";
-import type { CompactionNote } from "../ports.ts";
-import { agentFor } from "./asked.ts";
+import type { CompactionNote, Model, Usage } from "../ports.ts";
+import type { ReadyAgent } from "./agent.ts";
+import { withCompaction } from "./asked.ts";
 import { atRest, readAtRest, type RestPlace } from "./at_rest.ts";
-import { writingOf } from "./background.ts";
+import { type Writing, writingOf } from "./background.ts";
 import type { MeasuredSession } from "./measured.ts";
 import { toolsOf } from "./recall.ts";
-import { summarize } from "./summarizer.ts";
+import { addUsage, tokensOf } from "./report.ts";
+import { summarize, type SummaryAccount } from "./summarizer.ts";
 
 /** How to compact. */
 export interface CompactRequest {
@@ -27,6 +29,11 @@ export interface CompactRequest {
   readonly dryRun?: boolean;
   /** Ends the wait for the summarizer: nothing is compacted then. */
   readonly signal?: AbortSignal;
+  /**
+   * Called before a model is asked, with the name under which the lease is held; what it throws refuses the
+   * compaction. Call what it returns when the model has answered.
+   */
+  readonly enter?: (turn: string) => Promise<() => Promise<void>>;
 }
 
 /** What came of it, or would. */
@@ -43,6 +50,8 @@ export interface CompactedSession extends Partial<Omit<CompactionNote, "resolved
   readonly tokensAfter: number;
   /** Entries that leave the raw transcript: `e3`, `e5..e17`. */
   readonly refs?: readonly string[];
+  /** What the summarizer was billed, where it was asked. */
+  readonly usage?: Usage;
   /** The text of the summary. */
   readonly ledger?: string;
   /** Why no prose is in it, where a focus was given or a summarizer asked. */
@@ -76,9 +85,7 @@ function refsOf(seqs: readonly number[]): readonly string[] {
  */
 export async function compactNow(place: RestPlace, request: CompactRequest = {}): Promise<CompactedSession> {
   const { compactTo, dryRun = false } = request;
-  const compaction = compactTo === undefined ? undefined : { compactTo };
-  if (compaction !== undefined) requireWithin(compaction, place.agent.compactionLimits);
-  const there = { ...place, agent: agentFor(place.agent, compaction === undefined ? {} : { compaction }) };
+  const there = compactTo === undefined ? place : { ...place, agent: aimingAt(place.agent, compactTo) };
   if (dryRun) {
     return (await compact(await readAtRest(there), { place: there, request, signal: null })).answer;
   }
@@ -90,6 +97,13 @@ export async function compactNow(place: RestPlace, request: CompactRequest = {})
     const value = { ...view, made: { at: entries.length, note } };
     return { change: { view: { version: view.version, value }, flag: null }, answer };
   });
+}
+
+/** The agent as one compaction has it. */
+function aimingAt(agent: ReadyAgent, compactTo: number): ReadyAgent {
+  const limits = agent.compactionLimits;
+  requireWithin({ compactTo }, { limits, action: "compact the session", within: "" });
+  return withCompaction(agent, { compactTo }, { field: "compactTo" });
 }
 
 /** Compacts a context; with a signal the summarizer is asked. Gives a note for the log where a view was made. */
@@ -117,15 +131,26 @@ async function compact(
   }
   const { summarizer: model } = agent;
   const measure = await context.measure();
+  let usage: Usage | null = null;
+  const account: SummaryAccount = {
+    hasLeft: () => usage === null || tokensOf(usage) < (agent.maxTokens ?? Infinity),
+    billed: (bill) => void (usage = addUsage(usage ?? { inputTokens: 0, outputTokens: 0 }, bill)),
+  };
   // Whoever has asked waits for it.
-  const writing = model === undefined || signal === null ? null : await writingOf(summarize({
-    removed: planned.removed,
-    earlier: planned.base.prose ?? "",
-    maxTokens: maxProse(planned.reserve),
-    measure,
-    ownPrefix: null,
-    ...(request.focus === undefined ? {} : { focus: request.focus }),
-  }, { model, clock, signal }));
+  const write = (model: Model, signal: AbortSignal): Promise<Writing> =>
+    writingOf(summarize({
+      removed: planned.removed,
+      earlier: planned.base.prose ?? "",
+      maxTokens: maxProse(planned.reserve),
+      measure,
+      ownPrefix: null,
+      ...(request.focus === undefined ? {} : { focus: request.focus }),
+    }, { model, clock, signal, account }));
+  let writing: Writing | null = null;
+  if (model !== undefined && signal !== null) {
+    const leave = await request.enter?.(head.lease?.turn ?? "");
+    writing = await write(model, signal).finally(() => leave?.());
+  }
   if (writing?.kind === "none") signal?.throwIfAborted();
   const outcome = await applyCompaction(context, planned, {
     meter,
@@ -133,7 +158,8 @@ async function compact(
   });
   if (outcome.kind === "rejected") {
     const { violations } = outcome;
-    return { answer: { ...base, outcome: "rejected", tokensAfter: tokensBefore, violations } };
+    const bill = usage === null ? {} : { usage };
+    return { answer: { ...base, outcome: "rejected", tokensAfter: tokensBefore, ...bill, violations } };
   }
   const { kind, ...cut } = outcome;
   const isUnheard = request.focus !== undefined && model === undefined;
@@ -147,7 +173,7 @@ async function compact(
   const refs = refsOf(planned.removed.map(({ seq }) => seq));
   const ledger = summaryText(context.view, context.recall);
   return {
-    answer: { ...base, ...facts, outcome: kind, refs, ledger },
+    answer: { ...base, ...facts, outcome: kind, refs, ...(usage === null ? {} : { usage }), ledger },
     note: { ...facts, reason: "asked_for" },
   };
 }

@@ -18,7 +18,7 @@ import type { ContextMeter, MeterReading } from "../tokens/meter.ts";
 import { BackgroundCompaction, type Writing } from "./background.ts";
 import { type AppliedEvent, type CompactionEvent, noteOf, type TurnEventBody } from "./events.ts";
 import type { Journal } from "./journal.ts";
-import { summarize } from "./summarizer.ts";
+import { summarize, type SummaryAccount } from "./summarizer.ts";
 
 /** The stored deferral. */
 export type Flag = NonNullable<SessionHead["flag"]>;
@@ -48,6 +48,8 @@ export interface SummarizerOptions {
   readonly graceMs: number;
   /** The turn's own request, of which the summarizer has read the part before the cut; null for another model. */
   readonly ownRequest: ((entries: number) => Omit<ModelRequest, "maxOutput">) | null;
+  /** Who pays for it. */
+  readonly account?: SummaryAccount;
 }
 
 /** Checks thresholds, compacts, and keeps the flag. */
@@ -232,7 +234,12 @@ export class Compactor {
         maxTokens: maxProse(reserve),
         measure,
         ownPrefix: summarizer.ownRequest?.(cut) ?? null,
-      }, { model: summarizer.model, clock, signal }));
+      }, {
+        model: summarizer.model,
+        clock,
+        signal,
+        ...(summarizer.account === undefined ? {} : { account: summarizer.account }),
+      }));
     yield { type: "compaction", phase: "started", reason, method, cut, distance, pairs };
   }
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { SelvageError } from "../core/errors.ts";
 import { type Budget, computeBudget } from "../compaction/budget.ts";
 import type { Tool, ToolSchema } from "../ports.ts";
 import { loadCounter, utf8Length } from "../tokens/counter.ts";
@@ -110,13 +111,20 @@ export function storeMeter(
  */
 export function budgetOf(agent: ReadyAgent, stored?: unknown): Budget {
   const { model, window = Infinity } = (stored ?? {}) as Partial<StoredMeter>;
-  return computeBudget({
-    window: Math.min(agent.model.window, model === agent.model.id ? window : Infinity),
-    maxOutput: agent.model.maxOutput,
-  }, {
-    fixed: fixedTokens(agent),
-    ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
-  });
+  const { model: { window: claimed, maxOutput, id } } = agent;
+  const under = (window: number): Budget =>
+    computeBudget({ window, maxOutput }, {
+      fixed: fixedTokens(agent),
+      ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
+    });
+  if (model !== id || !(window < claimed)) return under(claimed);
+  try {
+    return under(window);
+  } catch (error) {
+    if (!(error instanceof SelvageError)) throw error;
+    // With more instructions or tools than it was learned with, nothing can be done in it: let the provider speak.
+    return under(claimed);
+  }
 }
 
 /**

@@ -46,7 +46,9 @@ const MAX_TAKEOVERS = 3;
 export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<OpenedTurn> {
   const { input } = request;
   const asked = askedOf(request);
-  if (asked.compaction !== undefined) requireWithin(asked.compaction, request.agent.compactionLimits);
+  if (asked.compaction !== undefined) {
+    requireWithin(asked.compaction, { limits: request.agent.compactionLimits });
+  }
   const clock = ports.clock ?? systemClock;
   const key = keyOf(request);
   const { signal } = request;

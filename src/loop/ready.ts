@@ -8,6 +8,7 @@ import type { Clock, SessionKey } from "../ports.ts";
 import type { Agent, ReadyAgent } from "./agent.ts";
 import { bounded } from "./bounded.ts";
 import { systemClock } from "./clock.ts";
+import { budgetOf, fixedTokens } from "./measures.ts";
 import { ownTools } from "./tool_set.ts";
 
 /** Milliseconds after which nobody waits for tools any more. */
@@ -18,8 +19,9 @@ const TOOLS_MS = 30_000;
  *
  * @param agent The agent.
  * @param options Whose session it is, and what ends the wait.
- * @throws SelvageError `tools_unavailable` where the agent's function of tools throws, or does not answer; a TypeError
- *   where it gives two tools of one name; the signal's reason.
+ * @throws SelvageError `tools_unavailable` where the agent's function of tools throws, or does not answer,
+ *   `tools_too_large` where what it gives leaves no room for messages; a TypeError where it gives two tools of one name;
+ *   the signal's reason.
  */
 export async function readyAgent(
   agent: Agent,
@@ -40,7 +42,30 @@ export async function readyAgent(
   signal.throwIfAborted();
   if (found.kind !== "done") throw unavailable(`they were not there in ${TOOLS_MS} ms`);
   requireNames(ownTools(found.value).map(({ name }) => name), "run the turn");
-  return { ...agent, tools: found.value };
+  const ready = { ...agent, tools: found.value };
+  requireFit(ready);
+  return ready;
+}
+
+/** What an agent knows beforehand is held against its window when the app is made; tools that are found out, here. */
+function requireFit(agent: ReadyAgent): void {
+  try {
+    budgetOf(agent);
+  } catch (cause) {
+    if (!(cause instanceof SelvageError)) throw cause;
+    const { model: { window } } = agent;
+    throw new SelvageError(
+      "tools_too_large",
+      `Cannot use the tools of the agent: found ${
+        ownTools(agent.tools).length
+      } of them that take, with the system ` +
+        `text, about ${
+          fixedTokens(agent)
+        } tokens of a window of ${window} and leave too little for messages, ` +
+        "wanted fewer or shorter ones, or a model with a larger window",
+      { cause, fields: { tokens: fixedTokens(agent), window, retryable: false } },
+    );
+  }
 }
 
 /** An agent as far as it is known before anybody calls: without tools that are found out for each turn. */

@@ -92,6 +92,11 @@ export function addUsage(sum: Usage, usage: Usage | undefined): Usage {
   };
 }
 
+/** All tokens of a bill. */
+export function tokensOf({ inputTokens, outputTokens }: Usage): number {
+  return inputTokens + outputTokens;
+}
+
 /** What the model calls of a turn have cost so far. */
 export function billedFor(entries: readonly Entry[], turn: string): Usage {
   return entries.reduce<Usage>(

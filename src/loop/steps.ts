@@ -11,7 +11,7 @@ import type { Answer } from "./ask.ts";
 import type { TurnAtWork } from "./at_work.ts";
 import { finished, type Outcome } from "./ends.ts";
 import type { TurnEventBody } from "./events.ts";
-import { addUsage } from "./report.ts";
+import { addUsage, tokensOf } from "./report.ts";
 import { sortCalls } from "./waits.ts";
 
 /** Plays the steps of a turn from the next one on, to its end or to a pause. */
@@ -88,7 +88,7 @@ async function keep(
 }
 
 function requireTokens({ usage }: TurnAtWork, limit: number): void {
-  const used = usage.inputTokens + usage.outputTokens;
+  const used = tokensOf(usage);
   if (used >= limit) {
     throw new SelvageError(
       "turn_out_of_tokens",

@@ -10,7 +10,7 @@ import { SelvageError } from "../core/errors.ts";
 import { textOf } from "../compaction/ledger.ts";
 import { callsOf } from "../compaction/render.ts";
 import { shortenOutput } from "../compaction/shorten.ts";
-import type { AssistantEntry, Clock, Entry, Model, ModelRequest, ResultEntry } from "../ports.ts";
+import type { AssistantEntry, Clock, Entry, Model, ModelRequest, ResultEntry, Usage } from "../ports.ts";
 import { outputText, type TextMeasure } from "../tokens/measure.ts";
 import { abortable } from "./abortable.ts";
 import { bounded } from "./bounded.ts";
@@ -38,6 +38,16 @@ export interface SummarizeOptions {
   readonly model: Model;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Who pays for it. Default: nobody counts. */
+  readonly account?: SummaryAccount;
+}
+
+/** Counts what a summary costs among the tokens of who asked for it. */
+export interface SummaryAccount {
+  /** Whether there are tokens left for a call of the model. */
+  readonly hasLeft: () => boolean;
+  /** A call was billed. */
+  readonly billed: (usage: Usage) => void;
 }
 
 /** Milliseconds for one answer. */
@@ -120,6 +130,9 @@ async function askForSummary(
   const { model } = options;
   let messages = base.messages;
   for (let attempt = 1;; attempt++) {
+    if (options.account?.hasLeft() === false) {
+      throw new SelvageError("summary_out_of_tokens", "No tokens are left to ask for a summary with");
+    }
     const answer = await answerOf(
       { ...base, messages, maxOutput: Math.min(model.maxOutput, 8_000) },
       options,
@@ -142,11 +155,12 @@ async function askForSummary(
 /** The whole answer of a model, within its time. */
 async function answerOf(
   request: ModelRequest,
-  { model, clock, signal }: SummarizeOptions,
+  { model, clock, signal, account }: SummarizeOptions,
 ): Promise<AssistantEntry["message"]> {
   const read = async (stop: () => AbortSignal): Promise<AssistantEntry["message"]> => {
     for await (const event of abortable(model.stream(request, stop()), stop())) {
       if (event.type !== "finish") continue;
+      if (event.usage !== undefined) account?.billed(event.usage);
       if (event.reason === "length") {
         throw new SelvageError("summary_cut", "The summary was cut off at the output limit");
       }

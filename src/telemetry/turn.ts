@@ -120,13 +120,17 @@ export class TurnTelemetry {
   /** The model has answered. */
   answered({ reason, usage }: { readonly reason: string; readonly usage?: Usage | undefined }): void {
     const attributes = { ...this.#ofModel, "gen_ai.operation.name": "chat" };
-    const { modelDuration, tokens } = instruments();
+    const { modelDuration } = instruments();
     modelDuration.record((this.#traced.clock.now() - this.#asked) / 1_000, attributes);
     this.#step?.setAttribute("gen_ai.response.finish_reasons", [reason]);
     if (usage === undefined) return;
     this.#step?.setAttributes(usageAttributes(usage));
-    tokens.record(usage.inputTokens, { ...attributes, "gen_ai.token.type": "input" });
-    tokens.record(usage.outputTokens, { ...attributes, "gen_ai.token.type": "output" });
+    recordTokens(attributes, usage);
+  }
+
+  /** The summarizer was billed for a call. */
+  summarized(model: string, usage: Usage): void {
+    recordTokens({ "gen_ai.request.model": model, "gen_ai.operation.name": "summarize" }, usage);
   }
 
   /** Runs one call of a tool in a span of its own. */
@@ -234,6 +238,12 @@ function inside(outer: Context, span: Span): Context {
 function fail(span: Span, type: string): void {
   span.setAttribute("error.type", type);
   span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+function recordTokens(attributes: Attributes, { inputTokens, outputTokens }: Usage): void {
+  const { tokens } = instruments();
+  tokens.record(inputTokens, { ...attributes, "gen_ai.token.type": "input" });
+  tokens.record(outputTokens, { ...attributes, "gen_ai.token.type": "output" });
 }
 
 function usageAttributes({ inputTokens, outputTokens, cachedTokens }: Usage): Attributes {

@@ -4,7 +4,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { StoredView } from "../../src/compaction/context.ts";
 import type { Agent } from "../../src/loop/agent.ts";
-import type { CompactedSession } from "../../src/loop/compact_now.ts";
+import { type CompactedSession, compactNow } from "../../src/loop/compact_now.ts";
 import type { Pins } from "../../src/loop/pins.ts";
 import { createApp } from "../../src/http/mod.ts";
 import type { ModelRequest, SessionKey } from "../../src/ports.ts";
@@ -199,6 +199,82 @@ Deno.test("POST /v1/sessions/:id/compact with an Idempotency-Key is done once", 
   deepEqual([other.status, other.code], [422, "idempotency_key_reused"]);
 });
 
+Deno.test.each(
+  [
+    [{}, 0.9, /^Cannot compact the session: found compactTo 0\.9, wanted 0\.1 to 0\.6$/],
+    [{}, 1e308, /^Cannot compact the session: found compactTo 1e\+308, wanted 0\.1 to 0\.6$/],
+    [{ compactionLimits: { compactTo: [0.2, 0.3] } }, 0.1, /found compactTo 0\.1, wanted 0\.2 to 0\.3$/],
+    // Within the limits, and too near to where the agent's compactions are due.
+    [
+      { compaction: { compactAt: 0.4 } },
+      0.5,
+      /^Cannot set up compaction: found compactTo 0\.5, compactAt 0\.4/,
+    ],
+  ] as readonly [Partial<Agent>, number, RegExp][],
+)(
+  "POST /v1/sessions/:id/compact of an agent with %j refuses compactTo %d, and says what was asked",
+  async (agent, compactTo, detail) => {
+    const { send, state } = await served(1, agent);
+    const before = await state();
+    for (const dryRun of [true, false]) {
+      const answer = await send("POST", "s/compact", { compactTo, dryRun });
+      deepEqual([answer.status, answer.code, answer.field], [400, "bad_budget", "compactTo"]);
+      match(answer.detail, detail);
+    }
+    deepEqual(await state(), before);
+  },
+);
+
+Deno.test("POST /v1/sessions/:id/compact counts as a turn of its caller where it asks a model, and tells its bill", async () => {
+  const summarizer = scripted({
+    script: () => ({ text: JSON.stringify({ narrative: "Everything was read.", outcomes: {} }) }),
+  });
+  const { bench, send } = await served(15, { summarizer });
+  const limited = createApp({
+    agents: { default: bench.agent },
+    store: bench.store,
+    clock: bench.clock,
+    auth: () => ({ tenant: "a" }),
+    limits: { turnsPerMinute: 1, concurrentTurns: 1 },
+  });
+  const compact = async (body: unknown, key?: string) => {
+    const headers = key === undefined ? {} : { "idempotency-key": key };
+    const init = { method: "POST", body: JSON.stringify(body), headers };
+    const response = await limited.request("/v1/sessions/s/compact", init);
+    return { status: response.status, wait: response.headers.get("retry-after"), ...await response.json() };
+  };
+  // A preview asks nobody, and what has nothing to do neither.
+  for (const body of [{ compactTo: 0.2, dryRun: true }, { compactTo: 0.6 }]) {
+    equal((await compact(body)).usage, undefined);
+  }
+  const done = await compact({ compactTo: 0.3 });
+  deepEqual([done.status, done.outcome, done.summary], [200, "applied", "ledger+prose"]);
+  ok(done.usage.inputTokens > 500 && done.usage.outputTokens > 0);
+  const refused = await compact({ compactTo: 0.1 }, "k");
+  deepEqual([refused.status, refused.code, refused.wait], [429, "rate_limited", "60"]);
+  equal((await send("GET", "s/pins")).status, 200);
+  equal((await bench.store.read(KEY))?.head.lease, undefined, "who is turned away leaves no lease");
+  await bench.clock.advance(60_000);
+  equal((await compact({ compactTo: 0.1 }, "k")).outcome, "applied");
+  deepEqual(bench.clock.sleeping, []);
+});
+
+Deno.test("POST /v1/sessions/:id/compact spends no more tokens than a turn of its caller may", async () => {
+  let asked = 0;
+  const summarizer = scripted({ script: () => ({ text: asked++ === 0 ? "no JSON" : "still none" }) });
+  const { bench } = await served(15, { summarizer });
+  const { agent, store, clock } = bench;
+  const done = await compactNow({ key: KEY, agent: { ...agent, maxTokens: 10 }, store, clock }, {
+    compactTo: 0.2,
+  });
+  deepEqual([done.outcome, done.summary, done.summaryFailure], [
+    "applied",
+    "ledger",
+    "summary_out_of_tokens",
+  ]);
+  equal(asked, 1);
+});
+
 Deno.test("pins bring a summarised pair back to the letter, and later compactions keep it until it is let go", async () => {
   const { bench, send, say, state } = await served(40);
   const { cut, version } = (await state()).view as StoredView;
@@ -281,7 +357,6 @@ Deno.test("pins refuse what cannot be pinned, and what is somebody else's", asyn
     deepEqual([answer.status, answer.code], [status, code], ref);
   }
   equal((await send("POST", "s/pins", { ref: "e0" })).status, 400);
-  equal((await send("POST", "s/compact", { compactTo: 0.9 })).field, "compaction.compactTo");
   equal((await send("POST", "s/compact", { model: "m" })).status, 400);
   who.tenant = "b";
   for (

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { ToolsOf } from "../../src/loop/agent.ts";
+import { createApp } from "../../src/http/mod.ts";
 import { inspectRequest } from "../../src/loop/inspect_request.ts";
 import type { SessionKey, Tool } from "../../src/ports.ts";
 import { Bench, calls, endOf, eventsOf, KEY, replies, tool } from "../support/turns.ts";
@@ -41,6 +42,39 @@ Deno.test("runTurn() asks for tools once a turn, of the caller; a change counts 
   assert.equal((await inspectRequest(bench.store, { ...place, turn: "t1", step: 1 })).isExact, true);
 });
 
+Deno.test("tools that do not fit the window are refused in words that help, and not tried again", async () => {
+  const bench = new Bench({ window: 8_000 });
+  let length = 0;
+  const tools: ToolsOf = () => Array.from({ length }, (_, n) => tool(`tool_${n}`, () => ""));
+  const { store, clock } = bench;
+  const app = createApp({ agents: { default: { ...bench.agent, tools } }, store, clock });
+  const post = async (path: string, body: unknown) => {
+    const response = await app.request(path, { method: "POST", body: JSON.stringify(body) });
+    return { status: response.status, wait: response.headers.get("retry-after"), ...await response.json() };
+  };
+  const go = { session: "s1", input: "Go.", stream: false };
+  assert.equal((await post("/v1/turns", go)).status, 200);
+  const before = await bench.state();
+  length = 300;
+  for (
+    const refused of [
+      await post("/v1/turns", go),
+      await post("/v1/sessions/s1/compact", {}),
+      await post("/v1/sessions/s1/pins", { ref: "e0", pinned: true }),
+    ]
+  ) {
+    assert.deepEqual([refused.status, refused.code, refused.wait], [422, "tools_too_large", null]);
+    assert.match(
+      refused.detail,
+      /^Cannot use the tools of the agent: found 300 of them that take, .* about \d+ tokens of a window of 8000 /,
+    );
+    assert.equal(refused.window, 8_000);
+  }
+  assert.deepEqual(await bench.state(), before);
+  length = 1;
+  assert.equal((await post("/v1/turns", go)).status, 200);
+});
+
 Deno.test("runTurn() stores nothing where tools cannot be had", async () => {
   const bench = new Bench();
   const cases: readonly (readonly [ToolsOf, RegExp | string])[] = [
@@ -49,6 +83,7 @@ Deno.test("runTurn() stores nothing where tools cannot be had", async () => {
       throw new Error("a secret");
     }, "tools_unavailable"],
     [() => [one, one], /two tools called one/],
+    [() => Array.from({ length: 9_000 }, (_, n) => tool(`tool_${n}`, () => "")), "tools_too_large"],
   ];
   for (const [tools, wanted] of cases) {
     const failed = bench.run("Go.", { agent: { ...bench.agent, tools } });

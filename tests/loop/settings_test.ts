@@ -94,7 +94,7 @@ Deno.test.each(
   [
     [{ compactAt: 0.1 }, "compaction.compactAt", /found compaction\.compactAt 0\.1, wanted 0\.3 to 0\.9/],
     [{ stopAt: 0.99 }, "compaction.stopAt", /wanted 0\.4 to 0\.95/],
-    [{ compactTo: NaN }, "compaction.compactTo", /found compaction\.compactTo null/],
+    [{ compactTo: NaN }, "compaction.compactTo", /Cannot start the turn: found compaction\.compactTo NaN/],
     [{ compactTo: 0.5 }, "compaction.compactTo", /wanted 0\.1 to 0\.4/],
     [{ policy: "backward" }, "compaction.policy", /found compaction\.policy "backward", wanted full/],
     [{ compactAt: 0.32, compactTo: 0.31 }, "compaction", /Cannot set up compaction: found compactTo 0\.31/],

@@ -263,3 +263,23 @@ Deno.test("a summarizer with a small window is given what is removed in pieces o
   }
   assert.equal(compactions(events, "applied")[0]?.summary, "ledger+prose");
 });
+
+Deno.test("what the summarizer is billed is part of the turn's bill, and of what the turn may spend", async () => {
+  const usage = { inputTokens: 100_000, outputTokens: 10 };
+  const billed = (clock: () => Bench["clock"]) =>
+    summarizer(clock, { say: () => ({ ...answer(json("Read.")), usage }) });
+  const { bench, requests } = reading(billed, 60);
+  const end = (await play(bench)).events.at(-1);
+  assert.ok(end?.type === "turn.finished" && requests.length > 1);
+  const { entries } = await bench.assertSound();
+  const own = entries.reduce(
+    (sum, entry) => sum + (entry.kind === "assistant" ? entry.usage?.inputTokens ?? 0 : 0),
+    0,
+  );
+  assert.equal(end.usage.inputTokens, own + requests.length * usage.inputTokens);
+  const poor = reading(billed, 60);
+  Object.assign(poor.bench.agent, { maxTokens: usage.inputTokens });
+  const { events } = await play(poor.bench);
+  assert.deepEqual(eventsOf(events, "error").map(({ code }) => code), ["turn_out_of_tokens"]);
+  assert.equal(poor.requests.length, 1);
+});

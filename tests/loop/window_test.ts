@@ -64,6 +64,23 @@ Deno.test("a window that a provider names is learned: for the turn that hit it, 
   equal((head?.meter as { window?: number }).window, REAL);
 });
 
+Deno.test("a learned window in which a later agent has no room is left to the provider, not to an error", async () => {
+  const store = memoryStore();
+  const run = async (system: string) =>
+    await Array.fromAsync(
+      runTurn({ agent: { model: liar(), tools: [read], maxSteps: 60, system }, session: "s", input: "go" }, {
+        store,
+      }),
+    );
+  await run("");
+  const events = await run("A long system text. ".repeat(1_500));
+  // It says so itself: a session is not to end in an error about a budget that nobody has set.
+  const errors = events.flatMap((event) => event.type === "error" ? [event.code] : []);
+  deepEqual(errors, ["context_length_exceeded"]);
+  const last = (await run("")).at(-1);
+  equal(last?.type === "turn.finished" && last.reason, "stop");
+});
+
 Deno.test("a window that is not smaller, or too small to work in, changes nothing", async () => {
   for (const window of [64_000, 1_000_000, 500, -1, Number.NaN, "8000"]) {
     let calls = 0;

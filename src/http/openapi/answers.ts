@@ -177,6 +177,7 @@ export const sessionCompaction = z.object({
   pairs: z.int().exactOptional(),
   refs: z.array(z.string()).exactOptional(),
   summary: z.enum(["ledger", "ledger+prose"]).exactOptional(),
+  usage: usage.exactOptional(),
   ledger: z.string().exactOptional(),
   summaryFailure: z.string().exactOptional(),
   reason: z.string().exactOptional(),
@@ -219,7 +220,7 @@ export const repaired = z.object({
 /** A compacted transcript. */
 export const compacted = z.object({
   format: z.string(),
-  outcome: z.enum(["compacted", "nothing", "deferred", "refused"]),
+  outcome: z.enum(["applied", "nothing", "deferred", "refused"]),
   messages: z.array(jsonObject).exactOptional(),
   plan: z.literal(true).exactOptional(),
   toSummarise: z.array(jsonObject).exactOptional(),

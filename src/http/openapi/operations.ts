@@ -65,7 +65,8 @@ const START = [
   ...BODY,
   ...["unknown_agent", "input_empty", "input_too_large", "bad_client_tools", "setting_unsupported"],
   ...["turn_running", "turn_paused", "turn_interrupted", "turn_exists", "idempotency_key_reused"],
-  ...["rate_limited", "too_many_turns", "tools_unavailable", "lease_lost", "shutting_down", "bad_budget"],
+  ...["rate_limited", "too_many_turns", "tools_unavailable", "tools_too_large", "lease_lost"],
+  ...["shutting_down", "bad_budget"],
 ];
 const RUN = [
   ...["turn_suspended", "turn_lost", "turn_out_of_tokens", "turn_out_of_time"],
@@ -80,7 +81,7 @@ const SESSION = ["session_not_found", "branch_not_found", "bad_request"];
 /** What is refused where a session is changed between its turns. */
 const REST = [
   ...[...BODY, "session_not_found", "unknown_agent", "turn_running", "turn_paused", "turn_interrupted"],
-  "lease_lost",
+  ...["lease_lost", "tools_unavailable", "tools_too_large"],
 ];
 const TRANSCRIPT = [
   ...BODY,
@@ -244,7 +245,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     headers: KEY,
     body: sessionCompactBody.meta({ id: "SessionCompactRequest" }),
     answers: ok(answers.sessionCompaction.meta({ id: "SessionCompaction" })),
-    codes: [...REST, "idempotency_key_reused", "shutting_down", "bad_budget"],
+    codes: [
+      ...[...REST, "idempotency_key_reused", "shutting_down", "bad_budget", "rate_limited"],
+      "too_many_turns",
+    ],
   },
   "GET /v1/sessions/:id/pins": {
     id: "listPins",

@@ -15,6 +15,7 @@ import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
 import { claimKey, idempotencyOf, KEY_KNOWN_MS, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
+import { limitsOf, withLimits } from "../limits.ts";
 import { sessionKeyOf, sessionNotFound } from "../session_key.ts";
 
 const MAX_BODY = 64 * 1024;
@@ -28,14 +29,17 @@ export const compactBody = z.strictObject({
 export const pinBody = z.strictObject({ ref: z.string().max(100), pinned: z.boolean() });
 
 /** Routes that compact a session, and pin what is to stay verbatim. */
-export function restRoutes({ store, clock = systemClock }: AppOptions, host: TurnHost): Hono<AppEnv> {
+export function restRoutes(
+  { store, limits, clock = systemClock }: AppOptions,
+  host: TurnHost,
+): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
 
   async function placeOf(c: Context<AppEnv>): Promise<RestPlace> {
     const key = sessionKeyOf(c);
     const head = (await store.read(key))?.head;
     if (head === undefined) throw sessionNotFound(key.session);
-    const named = host.agentNamed(head.agent, "work on");
+    const named = withLimits(host.agentNamed(head.agent, "work on"), limitsOf(limits, c.get("principal")));
     const agent = await readyAgent(named, { key, signal: c.req.raw.signal, clock });
     return { key, agent, store, clock };
   }
@@ -59,7 +63,9 @@ export function restRoutes({ store, clock = systemClock }: AppOptions, host: Tur
         return c.json(earlier as Record<string, unknown>, 200, replayHeaders(true));
       }
     }
-    const answer = { session, ...await compactNow(place, { ...asked, signal: request.signal }) };
+    // A compaction that asks a model counts as a turn of its caller does.
+    const enter = (turn: string): Promise<() => Promise<void>> => host.count(owner, { turn, session });
+    const answer = { session, ...await compactNow(place, { ...asked, enter, signal: request.signal }) };
     if (done !== null) await store.claim(owner, done, { value: answer, ttlMs: KEY_KNOWN_MS });
     return c.json(answer);
   });
