@@ -14,7 +14,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 import { type Double, startDouble } from "../support/openai_double.ts";
 import type { Json } from "../support/wire_json.ts";
 import { parseFrames } from "../support/sse.ts";
-import { serveSide } from "./_sides.ts";
+import { listen } from "./http/serve.ts";
 
 /** Servers that are compared. */
 type Kind = "raw" | "memory" | "kv";
@@ -114,7 +114,7 @@ async function serve(kind: Kind, model: string): Promise<void> {
   const answer = kind === "raw"
     ? passOn(model)
     : serveApp(folder === null ? memoryStore() : await kvStore({ path: `${folder}/kv.sqlite3` }), model);
-  serveSide((request, info) => {
+  listen((request, info) => {
     if (new URL(request.url).pathname !== "/used") return answer(request, info);
     const { user, system } = process.cpuUsage();
     return Response.json({ cpu: (user + system) / 1_000, writes });

@@ -1,0 +1,135 @@
+/**
+ * What the service costs, against a server that hands the same requests through, and against the AI SDK in a Hono app:
+ * processor time per step and per delta, time to the first delta, memory of slow streams, cold start, the stall of a
+ * slow summary. A double, a server and this client are three processes; servers take turns in one run, and what is
+ * judged are ratios.
+ *
+ *     deno task bench                      all of it, on a quiet machine
+ *     deno task bench http "10 steps"      one row; further words are flags of the service's process (--cpu-prof)
+ *     deno task bench smoke                less than a minute, with loose limits, for busy machines
+ */
+import { measureColdStart } from "./http/cold.ts";
+import { measureCpu } from "./http/cpu.ts";
+import { measureFirst } from "./http/first.ts";
+import { hasSteps } from "./http/plan.ts";
+import { CPU_ROWS, type Limit } from "./http/rows.ts";
+import { type Side, type SideName, startSide } from "./http/sides.ts";
+import { measureMemory } from "./http/slow.ts";
+import { measureStall } from "./_stall.ts";
+
+/** What one row came to: a figure for each server, smaller is better. */
+export type Figures = Readonly<Partial<Record<SideName, number>>>;
+
+/** The servers of a run. */
+export type Sides = Readonly<Record<SideName, Side>>;
+
+const NAMES = ["raw", "memory", "kv", "AI SDK"] as const;
+
+/** A table of ratios, and whether all limits were kept. */
+class Report {
+  readonly #table: Record<string, Record<string, string>> = {};
+  readonly #isSmoke: boolean;
+  isMet = true;
+
+  constructor(isSmoke: boolean) {
+    this.#isSmoke = isSmoke;
+  }
+
+  /** Adds a row; its figures are shown against those of `base`. */
+  add(name: string, figures: Figures, limits: readonly Limit[], base: SideName = "raw"): void {
+    const of = figures[base] ?? NaN;
+    const own = figures.memory ?? NaN;
+    const shown = NAMES.map((side) => {
+      const ratio = (figures[side] ?? NaN) / of;
+      return [side, Number.isNaN(ratio) ? "" : `${ratio.toFixed(2)}x`] as const;
+    });
+    const held = limits.map(({ to, wanted, loose }) => {
+      const limit = this.#isSmoke ? loose : wanted;
+      const ratio = own / (figures[to] ?? NaN);
+      return { text: `<= ${limit.toFixed(2)} ${to} (${ratio.toFixed(2)})`, isMet: ratio <= limit };
+    });
+    this.#add(name, Object.fromEntries(shown), held);
+  }
+
+  /** Adds a row that is no ratio. */
+  say(
+    name: string,
+    text: string,
+    { wanted, isMet }: { readonly wanted: string; readonly isMet: boolean },
+  ): void {
+    this.#add(name, { memory: text }, [{ text: wanted, isMet }]);
+  }
+
+  #add(
+    name: string,
+    columns: Readonly<Record<string, string>>,
+    held: readonly { readonly text: string; readonly isMet: boolean }[],
+  ): void {
+    const isMet = held.every((limit) => limit.isMet);
+    this.isMet &&= isMet;
+    this.#table[name] = {
+      ...columns,
+      "wanted of memory": held.map(({ text }) => text).join(", "),
+      met: held.length === 0 ? "" : isMet ? "yes" : "NO",
+    };
+  }
+
+  print(): void {
+    console.table(this.#table);
+  }
+}
+
+/** Measures everything, or the row that is named, and prints one table. */
+export async function run(): Promise<void> {
+  const [kind = "http", wanted = "", ...flags] = Deno.args;
+  const isSmoke = kind === "smoke";
+  const rows = CPU_ROWS.filter(({ name, smoke }) => wanted === "" ? !isSmoke || smoke > 0 : name === wanted);
+  if (rows.length === 0) {
+    const names = CPU_ROWS.map(({ name }) => JSON.stringify(name)).join(", ");
+    throw new RangeError(`Cannot measure the row ${JSON.stringify(wanted)}: wanted one of ${names}`);
+  }
+  const report = new Report(isSmoke);
+  await using double = await startSide("double");
+  const start = (name: SideName, flags: readonly string[] = []) =>
+    startSide(name, { double: double.url, flags });
+  await using raw = await start("raw");
+  await using memory = await start("memory", flags);
+  await using kv = await start("kv");
+  await using peer = await start("AI SDK");
+  const sides: Sides = { raw, memory, kv, "AI SDK": peer };
+
+  let lost = 0;
+  for (const row of rows) {
+    const cost = await measureCpu(row, { sides, rounds: isSmoke ? row.smoke : row.rounds });
+    const unit = hasSteps(row.plan) ? "step" : "delta";
+    report.add(`CPU per ${unit}: ${row.name}`, cost.figures, row.limits);
+    lost += cost.lost.memory ?? 0;
+    if (wanted !== "") console.table({ [`${row.name}, µs per ${unit}`]: cost.figures, lost: cost.lost });
+  }
+  report.say("deltas lost", String(lost), { wanted: "0", isMet: lost === 0 });
+
+  if (wanted === "") {
+    const first = await measureFirst(sides, isSmoke ? 30 : 150);
+    report.add("time to the first delta", first, [{ to: "AI SDK", wanted: 1, loose: 1.5 }]);
+    const added = (first.memory ?? NaN) - (first.raw ?? NaN);
+    report.say("first delta, added to raw", `${added.toFixed(2)} ms`, {
+      wanted: isSmoke ? "" : "<= 1 ms",
+      // Milliseconds say nothing of a machine that does other things, too.
+      isMet: isSmoke || added <= 1,
+    });
+    const cold = await measureColdStart(double.url, isSmoke ? 1 : 5);
+    report.add("cold start, to the end of a first turn", cold, [{ to: "AI SDK", wanted: 0.5, loose: 1 }]);
+    const [streams, seconds] = isSmoke ? [50, 3] : [500, 60];
+    const figures = await measureMemory(sides, { count: streams, words: seconds });
+    report.add(
+      `memory of each of ${streams} slow streams`,
+      figures,
+      isSmoke ? [] : [{ to: "raw", wanted: 1, loose: 1 }],
+    );
+    const [base, behind] = [await measureStall("none"), await measureStall("background")];
+    const stall = behind.ms - base.ms;
+    report.say("stall by a summary of 5 s", `${stall} ms`, { wanted: "<= 50 ms", isMet: stall <= 50 });
+  }
+  report.print();
+  if (!report.isMet) Deno.exitCode = 1;
+}

@@ -1,0 +1,47 @@
+/** Processor time of servers per step or delta, in rounds in which they take turns. */
+import type { Figures, Sides } from "../http.ts";
+import { median } from "./median.ts";
+import { hasSteps } from "./plan.ts";
+import type { CpuRow } from "./rows.ts";
+import { runTurn, type Side, type SideName } from "./sides.ts";
+
+/** Medians over the rounds, and deltas that did not come. */
+export interface Cost {
+  /** Microseconds per step or delta. */
+  readonly figures: Figures;
+  readonly lost: Figures;
+}
+
+/** One round of one server. */
+async function round(
+  { parallel, plan, runs }: CpuRow,
+  { name, side: { cpu, url } }: { readonly name: SideName; readonly side: Side },
+): Promise<{ readonly each: number; readonly lost: number }> {
+  const wanted = hasSteps(plan) ? 0 : plan.count;
+  const before = await cpu();
+  let lost = 0;
+  for (let done = 0; done < runs; done += parallel) {
+    const turns = Array.from({ length: parallel }, () => runTurn(name, { url, plan }));
+    for (const { words } of await Promise.all(turns)) lost += wanted - words;
+  }
+  return { each: (await cpu() - before) / (runs * plan.count), lost };
+}
+
+/** Measures a row. Medians: a round in which something else had the machine counts as one round. */
+export async function measureCpu(
+  row: CpuRow,
+  { sides, rounds }: { readonly sides: Sides; readonly rounds: number },
+): Promise<Cost> {
+  const each = new Map<SideName, number[]>(row.sides.map((name) => [name, []]));
+  const lost = new Map<SideName, number>();
+  // The first round warms all of them up.
+  for (let n = 0; n <= rounds; n++) {
+    for (const name of row.sides) {
+      const found = await round(row, { name, side: sides[name] });
+      lost.set(name, (lost.get(name) ?? 0) + found.lost);
+      if (n > 0) each.get(name)?.push(found.each);
+    }
+  }
+  const figures = Object.fromEntries([...each].map(([name, all]) => [name, median(all)]));
+  return { figures, lost: Object.fromEntries(lost) };
+}
