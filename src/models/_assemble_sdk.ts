@@ -52,7 +52,7 @@ export class PartAssembler extends Assembler {
       role: "assistant",
       content: this.#parts.flatMap((part) => madePart(part, this.#from) ?? []),
     };
-    const hasCalls = this.#parts.some(({ call, isProviderRun }) => call >= 0 && !isProviderRun);
+    const hasCalls = this.#parts.some(({ call }) => call >= 0);
     const reason = finishReason(this.#end ?? { unified: "", raw: "" }, hasCalls);
     return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
   }
@@ -179,13 +179,22 @@ export class PartAssembler extends Assembler {
     const open = this.#begunCall(part) ?? this.#startCall(part, part.toolCallId);
     this.#note(open, part);
     open.isWhole = true;
-    open.isProviderRun ||= part.providerExecuted === true;
+    if (part.providerExecuted === true) this.#disown(open);
     const input = typeof part.input === "string" ? part.input : JSON.stringify(part.input ?? {});
-    if (open.text === "" && open.call >= 0 && !open.isProviderRun && input !== "{}") {
+    if (open.text === "" && open.call >= 0 && input !== "{}") {
       this.push({ type: "tool.input.delta", call: open.call, name: open.name, delta: input });
     }
     open.text = input;
-    if (open.call >= 0 && !open.isProviderRun) this.endInput(open.call);
+    if (open.call >= 0) this.endInput(open.call);
+  }
+
+  /** Takes a call for the provider's own after all: those behind it move up, as they will stand in the message. */
+  #disown(open: OpenPart): void {
+    open.isProviderRun = true;
+    if (open.call < 0) return;
+    for (const other of this.#parts) if (other.call > open.call) other.call--;
+    open.call = -1;
+    this.#calls--;
   }
 
   /** The call that was begun and is now told whole: ids may clash, so that one of the same name comes first. */

@@ -6,8 +6,10 @@ import { isObject, parseJson } from "./_json.ts";
 export interface ErrorContext {
   /** Starts every message, for example `Cannot get an answer from gpt-5`. */
   readonly action: string;
-  /** Never shown, wherever an upstream repeats it. */
-  readonly secret?: string;
+  /** Never shown, wherever an upstream repeats them. */
+  readonly secrets?: readonly string[];
+  /** Scheme, host and port of where the request goes, for the operator. */
+  readonly origin?: string;
   /** What messages say was wanted: as the whole body, and before its end. */
   readonly wanted: { readonly stream: string; readonly ending: string };
 }
@@ -21,8 +23,14 @@ export interface UpstreamError {
   readonly window?: number;
 }
 
-/** The most characters of an upstream's own words that an error carries. */
+/** The most characters of somebody else's words that an error carries. */
 const MAX_UPSTREAM_CHARS = 300;
+
+/** An address in a text. */
+const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s()<>"']+/gi;
+
+/** Errors that led to errors, one inside the other: no more of them are looked at. */
+const MAX_CAUSES = 8;
 
 // OpenAI, Anthropic, vLLM, llama.cpp, xAI, Gemini, Mistral and the proxies in front of them word one fact in these ways.
 const TOO_LONG = new RegExp(
@@ -65,11 +73,73 @@ export function readError(body: unknown): UpstreamError {
 /** The upstream's own words as a field of an error. */
 export function upstreamFields(
   { message }: Pick<UpstreamError, "message">,
-  { secret }: Pick<ErrorContext, "secret">,
+  context: Pick<ErrorContext, "secrets">,
 ): { readonly upstream?: string } {
-  // The secret goes first: a cut through its middle would leave half of it standing.
-  const clean = secret === undefined || secret === "" ? message : message.replaceAll(secret, "[key]");
-  return clean === "" ? {} : { upstream: clean.slice(0, MAX_UPSTREAM_CHARS) };
+  const clean = shown(message, context);
+  return clean === "" ? {} : { upstream: clean };
+}
+
+/** Somebody else's words without what must not be shown. */
+function shown(text: string, { secrets = [] }: Pick<ErrorContext, "secrets">): string {
+  // Secrets go first: a cut through the middle of one would leave half of it standing.
+  return secrets.reduce((clean, secret) => clean.replaceAll(secret, "[key]"), text)
+    .slice(0, MAX_UPSTREAM_CHARS);
+}
+
+/**
+ * What the network says of a failure, for the operator: the words of the innermost cause with its code, and of
+ * addresses no more than their origin, since the rest may hold a key.
+ */
+function reasonOf(cause: unknown, context: ErrorContext): { readonly reason?: string } {
+  let inner = cause;
+  for (let depth = 0; depth < MAX_CAUSES && inner instanceof Error && inner.cause instanceof Error; depth++) {
+    inner = inner.cause;
+  }
+  if (!(inner instanceof Error)) return {};
+  const { code } = inner as Error & { readonly code?: unknown };
+  const { message, name } = inner;
+  const told = typeof code === "string" && !message.includes(code) ? `${code} ${message}` : message || name;
+  const reason = told.replace(ADDRESS, (address) => URL.parse(address)?.origin ?? "[address]").trim();
+  return { reason: shown(reason, context) };
+}
+
+/** An error of a model. Where it was asked is said to the operator alone: fields go to no client by themselves. */
+function modelError(
+  code: string,
+  found: string,
+  { context, cause, fields }: {
+    readonly context: ErrorContext;
+    readonly cause?: unknown;
+    readonly fields: Readonly<Record<string, unknown>>;
+  },
+): SelvageError {
+  const { action, origin } = context;
+  return new SelvageError(code, `${action}: found ${found}`, {
+    ...(cause === undefined ? {} : { cause }),
+    fields: { ...fields, ...(origin === undefined ? {} : { origin }) },
+  });
+}
+
+/** The error for a connection that failed. */
+export function unreachable(
+  cause: unknown,
+  // fetch reports the network by TypeErrors; another error (a permission, say) will not go away by itself.
+  { context, retryable = cause instanceof TypeError }: {
+    readonly context: ErrorContext;
+    readonly retryable?: boolean;
+  },
+): SelvageError {
+  const found = "a connection that failed, wanted one that lasts to the end";
+  return modelError("model_unreachable", found, {
+    context,
+    cause,
+    fields: { retryable, ...reasonOf(cause, context) },
+  });
+}
+
+/** The error for a provider of which nothing comes any more. `found` completes "found …". */
+export function stalled(found: string, context: ErrorContext): SelvageError {
+  return modelError("model_stalled", found, { context, fields: { retryable: true } });
 }
 
 /** Says whether an error is about the length of the request, by its code or by its words. */
@@ -84,17 +154,14 @@ export function tooLong(error: UpstreamError, context: ErrorContext): SelvageErr
   const named = error.window ?? Number(digits.replace(/[,_]/g, ""));
   const window = Number.isSafeInteger(named) && named > 0 ? named : undefined;
   const wanted = window === undefined ? "one that fits the model's window" : `at most ${window} tokens`;
-  return new SelvageError(
-    "context_length_exceeded",
-    `${context.action}: found a request that is too long, wanted ${wanted}`,
-    {
-      fields: {
-        retryable: false,
-        ...(window === undefined ? {} : { window }),
-        ...upstreamFields(error, context),
-      },
+  return modelError("context_length_exceeded", `a request that is too long, wanted ${wanted}`, {
+    context,
+    fields: {
+      retryable: false,
+      ...(window === undefined ? {} : { window }),
+      ...upstreamFields(error, context),
     },
-  );
+  });
 }
 
 /** The error for an answer that the model had no room for at all. */
@@ -107,7 +174,8 @@ export function codeOfStatus(status: number): string {
   if (status === 401 || status === 403) return "model_auth";
   if (status === 404) return "model_not_found";
   if (status === 429) return "model_rate_limited";
-  if (status >= 500) return "model_unavailable";
+  // A request that took too long to arrive, met another one, or came too early is refused for this moment only.
+  if (status >= 500 || status === 408 || status === 409 || status === 425) return "model_unavailable";
   return status >= 400 ? "model_refused" : "model_bad_response";
 }
 
@@ -133,7 +201,8 @@ export function refusal(
   // A used-up quota answers 429 as well, and does not come back in seconds.
   const retryable = code === "model_unavailable" ||
     (code === "model_rate_limited" && error.code !== "insufficient_quota");
-  return new SelvageError(code, `${context.action}: found HTTP status ${status}, wanted 200`, {
+  return modelError(code, `HTTP status ${status}, wanted 200`, {
+    context,
     fields: {
       status,
       retryable,
@@ -153,9 +222,10 @@ export function streamFailure(
     readonly cause?: unknown;
   },
 ): SelvageError {
-  const { action, cause, code = "model_stream_error", retryable, retryAfterMs } = context;
-  return new SelvageError(code, `${action}: found an error in the stream, wanted the rest of the answer`, {
-    ...(cause === undefined ? {} : { cause }),
+  const { cause, code = "model_stream_error", retryable, retryAfterMs } = context;
+  return modelError(code, "an error in the stream, wanted the rest of the answer", {
+    context,
+    cause,
     fields: {
       retryable,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -166,11 +236,12 @@ export function streamFailure(
 
 /** The error for a stream that ends before the answer does. */
 export function streamCut(context: ErrorContext, cause?: unknown): SelvageError {
-  return new SelvageError(
-    "model_stream_cut",
-    `${context.action}: found the end of the stream inside the answer, wanted ${context.wanted.ending} before it`,
-    { ...(cause === undefined ? {} : { cause }), fields: { retryable: true } },
-  );
+  const found = `the end of the stream inside the answer, wanted ${context.wanted.ending} before it`;
+  return modelError("model_stream_cut", found, {
+    context,
+    cause,
+    fields: { retryable: true, ...reasonOf(cause, context) },
+  });
 }
 
 /** The error for bytes that are no part of the protocol. `found` completes "found …". */
@@ -181,9 +252,8 @@ export function badResponse(
   const upstream = context.body === undefined
     ? {}
     : upstreamFields(readError(parseJson(context.body)), context);
-  return new SelvageError(
-    "model_bad_response",
-    `${context.action}: found ${found}, wanted ${context.wanted.stream}`,
-    { fields: { retryable: false, ...upstream } },
-  );
+  return modelError("model_bad_response", `${found}, wanted ${context.wanted.stream}`, {
+    context,
+    fields: { retryable: false, ...upstream },
+  });
 }

@@ -13,8 +13,6 @@ export interface ExchangeOptions<Answer extends Assembler> {
   readonly signal: AbortSignal;
   /** In place of those of the model. */
   readonly headers?: Hosted["headers"];
-  /** What becomes of a redirect. Default `follow`. */
-  readonly redirect?: RequestRedirect;
   /** Starts an answer; called for each attempt. */
   readonly assemble: () => Answer;
 }
@@ -31,7 +29,7 @@ export async function* exchange<Answer extends Assembler>(
   options: ExchangeOptions<Answer>,
 ): AsyncGenerator<ModelEvent, Answer> {
   const { clock, context, maxRetries, stallMs, url } = hosted;
-  const { assemble, body, headers = hosted.headers, redirect = "follow", signal } = options;
+  const { assemble, body, headers = hosted.headers, signal } = options;
   const fetch = hosted.fetch();
   for (let attempt = 0;; attempt++) {
     let connection: Connection | undefined;
@@ -45,8 +43,7 @@ export async function* exchange<Answer extends Assembler>(
         clock,
         stallMs,
         signal,
-        redirect,
-        action: context.action,
+        context,
       });
       await requireStream(connection, { context, now: clock.now() });
       const answer = assemble();

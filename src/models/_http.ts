@@ -5,8 +5,8 @@
  * garbage collected. So the response is held for as long as the signal can fire, the reader is cancelled by hand,
  * and silence is measured by a timer of our own.
  */
-import { SelvageError } from "../core/errors.ts";
 import type { Clock } from "../ports.ts";
+import { type ErrorContext, unreachable } from "./_errors.ts";
 import { watched } from "./_wait.ts";
 
 /** What {@link connect} needs. */
@@ -18,10 +18,8 @@ export interface ConnectOptions {
   /** Milliseconds of silence after which the upstream counts as stalled. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
-  /** What becomes of a redirect; `follow` leaves `authorization` behind, but no other header. */
-  readonly redirect: RequestRedirect;
-  /** Starts every error message, for example `Cannot get an answer from gpt-5`. */
-  readonly action: string;
+  /** What errors start with and never show. */
+  readonly context: ErrorContext;
 }
 
 /** A response whose body is read by hand. */
@@ -87,24 +85,13 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
   };
 }
 
-/** The error for a connection that failed. */
-export function unreachable(
-  action: string,
-  cause: unknown,
-  // fetch reports the network by TypeErrors; another error (a permission, say) will not go away by itself.
-  { retryable = cause instanceof TypeError }: { readonly retryable?: boolean } = {},
-): SelvageError {
-  const message = `${action}: found a connection that failed, wanted one that lasts to the end`;
-  return new SelvageError("model_unreachable", message, { cause, fields: { retryable } });
-}
-
 /**
  * Sends a POST request and waits for the response headers.
  *
  * @throws The signal's reason; `model_stalled`; `model_unreachable` when no connection came about.
  */
 export async function connect(url: string, options: ConnectOptions): Promise<Connection> {
-  const { action, body, clock, fetch, redirect, signal, stallMs } = options;
+  const { body, clock, context, fetch, signal, stallMs } = options;
   signal.throwIfAborted();
   const request = new AbortController();
   // One object, so that the abort listener below keeps the response alive together with the reader.
@@ -121,12 +108,12 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   }
 
   const watch = watched({
-    action,
+    context,
     clock,
     signal,
     stallMs,
     stop,
-    broken: (cause) => unreachable(action, cause),
+    broken: (cause) => unreachable(cause, { context }),
   });
 
   function close(): void {
@@ -156,7 +143,10 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   try {
     const response = await watch.wait(async () => {
       const { headers } = options;
-      held.response = await fetch(url, { method: "POST", headers, body, redirect, signal: request.signal });
+      // No redirect is followed: of the headers that tell who asks `fetch` would leave only `authorization` behind, and
+      // what was said goes nowhere that was not named.
+      const init: RequestInit = { method: "POST", headers, body, redirect: "manual", signal: request.signal };
+      held.response = await fetch(url, init);
       if (held.response.body !== null) held.reader = readerOf(held.response.body);
       return held.response;
     });

@@ -14,7 +14,7 @@ export interface OpenPart {
   readonly id: string;
   readonly name: string;
   /** Index among the calls that we have to answer; -1 for any other part. */
-  readonly call: number;
+  call: number;
   isProviderRun: boolean;
   /** True for a call once the provider has said all of it: from then on its id stands for another one. */
   isWhole: boolean;

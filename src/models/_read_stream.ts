@@ -14,6 +14,12 @@ const MAX_ERROR_BYTES = 64 * 1_024;
 /** The most characters of one unfinished frame that are held. */
 const MAX_FRAME_CHARS = 16 * 1_024 * 1_024;
 
+/**
+ * The most bytes without a part of the answer: as many as a few frames of the longest kind. A server that sends them as
+ * fast as they are read is never waited for, so no clock would end it.
+ */
+const MAX_IDLE_BYTES = 4 * MAX_FRAME_CHARS;
+
 /** Milliseconds for what is not needed, but may come: the bill and the end mark of an answer, the words of a refusal. */
 const REST_MS = 3_000;
 
@@ -53,6 +59,7 @@ export async function* readStream(
   const decoder = new TextDecoder();
   let isStream = false;
   let received = 0;
+  let idle = 0;
   let cut = false;
   let isHurried = false;
   const parser = createParser({
@@ -72,13 +79,17 @@ export async function* readStream(
   while (!answer.done && !cut) {
     const bytes = await readOn(connection, answer, context);
     received += bytes?.length ?? 0;
+    idle += bytes?.length ?? 0;
     cut = bytes === null;
     // Not every server ends its last frame: the blank line in its place costs nothing.
     parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
     const events = answer.drain();
     if (events.length > 0) {
+      idle = 0;
       connection.progress();
       yield events;
+    } else if (idle > MAX_IDLE_BYTES && !answer.complete) {
+      answer.failure ??= badResponse(`${idle} bytes without a part of the answer`, context);
     }
     if (answer.failure !== undefined) throw answer.failure;
     // Some servers say with each frame that it is the last one: what comes after it counts anew.

@@ -6,10 +6,10 @@ import {
   refusal,
   streamCut,
   streamFailure,
+  unreachable,
   upstreamFields,
 } from "./_errors.ts";
-import { unreachable } from "./_http.ts";
-import { type Fields, isObject } from "./_json.ts";
+import { type Fields, isObject, textOf } from "./_json.ts";
 import { parseRetryAfter } from "./_retry.ts";
 import { streamError } from "./_stream_errors.ts";
 
@@ -52,9 +52,12 @@ export function sdkFailure(error: unknown, context: SdkErrorContext): SelvageErr
   return error instanceof Error ? ofThrown(error, context) : ofPayload(error, context);
 }
 
-function ofThrown(error: Error, context: SdkErrorContext): SelvageError {
+function ofThrown(error: Error, given: SdkErrorContext): SelvageError {
+  const { isRetryable, responseBody, statusCode, url } = error as Error & Fields;
+  // Where the package has sent the request is known from its own error only.
+  const origin = URL.parse(textOf(url))?.origin;
+  const context = origin === undefined ? given : { ...given, origin };
   const { action, begun } = context;
-  const { isRetryable, responseBody, statusCode } = error as Error & Fields;
   if (typeof statusCode === "number" && (statusCode < 200 || statusCode >= 300)) {
     const body = typeof responseBody === "string" && responseBody !== "" ? responseBody : error.message;
     return refusal(statusCode, body, { ...context, retryAfterMs: retryAfter(error, context) });
@@ -76,9 +79,9 @@ function ofThrown(error: Error, context: SdkErrorContext): SelvageError {
   }
   // What is left is the network.
   if (cause instanceof TypeError || isRetryable === true) {
-    return begun ? streamCut(context, cause) : unreachable(action, cause, { retryable: true });
+    return begun ? streamCut(context, cause) : unreachable(cause, { context, retryable: true });
   }
-  if (!begun) return unreachable(action, cause);
+  if (!begun) return unreachable(cause, { context });
   const said = { message: error.message, code: "", type: "" };
   return streamFailure(said, { ...context, retryable: false, cause });
 }

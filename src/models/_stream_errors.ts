@@ -30,13 +30,14 @@ export function streamError(
   if (!begun && isTooLong(error)) return tooLong(error, context);
   const kind = `${error.code} ${error.type}`;
   const status = Number(error.code);
-  const isRefused = status >= 400 && status < 500 && status !== 429;
+  const byStatus = status >= 400 ? codeOfStatus(status) : "model_unavailable";
+  const isRefused = byStatus !== "model_unavailable" && byStatus !== "model_rate_limited";
   const retryable = !FINAL.test(kind) && !isRefused;
   if (begun) return streamFailure(error, { ...context, retryable });
   if (!retryable) {
     return streamFailure(error, {
       ...context,
-      code: isRefused ? codeOfStatus(status) : "model_refused",
+      code: isRefused ? byStatus : "model_refused",
       retryable,
     });
   }

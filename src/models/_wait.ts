@@ -1,6 +1,7 @@
 /** Waiting for a provider such that neither an abort nor a silence can be outlasted. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock } from "../ports.ts";
+import { type ErrorContext, stalled } from "./_errors.ts";
 
 /** What {@link watched} needs. */
 export interface WatchOptions {
@@ -8,8 +9,8 @@ export interface WatchOptions {
   /** Milliseconds of silence after which the provider counts as stalled. */
   readonly stallMs: number;
   readonly signal: AbortSignal;
-  /** Starts every error message, for example `Cannot get an answer from gpt-5`. */
-  readonly action: string;
+  /** What errors start with and never show. */
+  readonly context: ErrorContext;
   /** Ends whatever is waited for: called when the signal aborts, and after a silence. */
   readonly stop: () => void;
   /** What to throw where the work itself fails. */
@@ -65,7 +66,7 @@ export async function readOut(
 
 /** Begins to watch a signal; the time counts only while something is waited for. */
 export function watched(options: WatchOptions): Watch {
-  const { action, broken, clock, signal, stallMs, stop } = options;
+  const { broken, clock, context, signal, stallMs, stop } = options;
   const quiet = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   let waitingSince: number | null = null;
@@ -75,9 +76,7 @@ export function watched(options: WatchOptions): Watch {
   let limits = 0;
 
   function fail(found: string): void {
-    failure ??= {
-      error: new SelvageError("model_stalled", `${action}: ${found}`, { fields: { retryable: true } }),
-    };
+    failure ??= { error: stalled(found, context) };
     stop();
   }
 
@@ -90,9 +89,9 @@ export function watched(options: WatchOptions): Watch {
         const silent = clock.now() - waitingSince;
         const left = Math.min(stallMs - silent, MAX_FILLED * stallMs - waited - silent);
         if (silent >= stallMs) {
-          return fail(`found ${stallMs} ms of silence, wanted bytes at least that often`);
+          return fail(`${stallMs} ms of silence, wanted bytes at least that often`);
         }
-        if (left <= 0) return fail(`found ${waited + silent} ms without a part of the answer, wanted one`);
+        if (left <= 0) return fail(`${waited + silent} ms without a part of the answer, wanted one`);
         await clock.sleep(Math.min(left, MAX_TIMER_MS), quiet.signal);
       }
     } catch (error) {
@@ -108,8 +107,7 @@ export function watched(options: WatchOptions): Watch {
   function within(ms: number): void {
     const mine = ++limits;
     clock.sleep(ms, quiet.signal).then(
-      () =>
-        mine === limits ? fail(`found no end within ${ms} ms of the whole answer, wanted one`) : undefined,
+      () => mine === limits ? fail(`no end within ${ms} ms of the whole answer, wanted one`) : undefined,
       // close() has ended the sleep; a clock that fails, fails the other sleep as well.
       () => undefined,
     );

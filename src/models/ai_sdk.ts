@@ -111,7 +111,7 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
     const answer = new PartAssembler(context, { clock, from });
     const opening = openStream(languageModel, call);
     const watch = watched({
-      action: context.action,
+      context,
       clock,
       stallMs,
       signal,

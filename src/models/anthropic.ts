@@ -59,7 +59,7 @@ interface Answer {
  * `fields.window` in tokens where it is named), `model_refused`, `model_unavailable`, `model_unreachable`,
  * `model_bad_response`, `model_stream_error`, `model_stream_cut`, `model_stalled`. A request is sent again by itself
  * only after a rate limit, a server error or a failed connection, and only while no part of its answer was seen.
- * Redirects are not followed: they would carry the key to another place.
+ * Redirects are not followed: they would carry what was said, and the key, to another place.
  *
  * @param options The model's name, the key and what the model can hold.
  * @returns The model. Nothing is sent before `stream` is called.
@@ -101,7 +101,6 @@ export function anthropic(options: AnthropicOptions): Model {
     const answer = yield* exchange(hosted, {
       body: body.bytes,
       signal,
-      redirect: "manual",
       assemble: () => new MessageAssembler(context, { calls: before.calls }),
       ...(body.isBinding ? { headers: bindingHeaders } : {}),
     });

@@ -74,9 +74,12 @@ export interface Hosted extends Settings {
  * @throws {RangeError} When a number is out of its range.
  */
 export function readHosted(options: HostedModelOptions, protocol: Protocol): Hosted {
+  const url = endpoint(options.baseURL ?? protocol.baseURL, protocol);
+  const settings = readSettings(options, protocol.wanted);
   return {
-    ...readSettings(options, protocol.wanted),
-    url: endpoint(options.baseURL ?? protocol.baseURL, protocol),
+    ...settings,
+    context: { ...settings.context, origin: url.origin },
+    url,
     headers: requestHeaders({ ...protocol.headers, ...options.headers }),
     fetch: () => options.fetch ?? globalThis.fetch,
   };
@@ -88,7 +91,7 @@ export function readHosted(options: HostedModelOptions, protocol: Protocol): Hos
  * @throws {RangeError} When a number is out of its range.
  */
 export function readSettings(options: HostedModelOptions, wanted: ErrorContext["wanted"]): Settings {
-  const { apiKey, clock = systemClock, maxRetries = 2, model } = options;
+  const { clock = systemClock, maxRetries = 2, model } = options;
   const facts = modelFacts(model);
   return {
     clock,
@@ -101,9 +104,27 @@ export function readSettings(options: HostedModelOptions, wanted: ErrorContext["
     context: {
       action: `Cannot get an answer from ${model}`,
       wanted,
-      ...(apiKey === undefined ? {} : { secret: apiKey }),
+      secrets: secretsOf(options),
     },
   };
+}
+
+/** Names of headers and of parameters of an address whose values show who asks. */
+const TELLING = /auth|cookie|credential|key|passw|secret|signature|token/i;
+
+/** Shorter values keep nothing out, and stand in many a text. */
+const MIN_SECRET_CHARS = 8;
+
+/** What no error may repeat, longest first: one may be a part of another. */
+function secretsOf({ apiKey = "", baseURL = "", headers = {} }: HostedModelOptions): readonly string[] {
+  const url = URL.parse(baseURL);
+  const named = [...Object.entries(headers), ...url?.searchParams ?? []]
+    .filter(([name]) => TELLING.test(name))
+    // Behind the name of a scheme stands what is secret.
+    .flatMap(([, value]) => [value, value.replace(/^\S+\s+/, "")]);
+  const long = [...named, url?.password ?? ""].filter(({ length }) => length >= MIN_SECRET_CHARS);
+  return [...new Set([apiKey, ...long])].filter((secret) => secret !== "")
+    .sort((one, other) => other.length - one.length);
 }
 
 function positive(name: string, value: number): number {

@@ -31,6 +31,7 @@ const PROTOCOL: Omit<Protocol, "headers"> = {
  * `fields.window` in tokens where it is named), `model_refused`, `model_unavailable`, `model_unreachable`,
  * `model_bad_response`, `model_stream_error`, `model_stream_cut`, `model_stalled`. It is sent again by itself only
  * after a rate limit, a server error or a failed connection, and only while no part of the answer was seen.
+ * Redirects are not followed: they would carry what was said, and keys in headers, to another place.
  *
  * @param options The model's name, where it is and what it can hold.
  * @returns The model. Nothing is sent before `stream` is called.

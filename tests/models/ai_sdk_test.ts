@@ -138,6 +138,42 @@ Deno.test("aiSdk() takes calls that come whole, that begin only, and ids that co
   ]);
 });
 
+Deno.test("aiSdk() counts a call that turns out to be the provider's own among ours no more", async () => {
+  const begun = (id: string, toolName: string): Json[] => [
+    { type: "tool-input-start", id, toolName },
+    { type: "tool-input-delta", id, delta: '{"q":' },
+  ];
+  const ended = (id: string, toolName: string, more: Json = {}): Json[] => [
+    { type: "tool-call", toolCallId: id, toolName, input: '{"q":1}', ...more },
+  ];
+  const own = { providerExecuted: true };
+  const { events } = await run([
+    ...begun("a", "search"),
+    ...ended("a", "search", own),
+    ...begun("b", "search"),
+    ...begun("c", "get"),
+    ...ended("b", "search", own),
+    { type: "tool-input-delta", id: "c", delta: "1}" },
+    ...ended("c", "get"),
+    ...begun("d", "get"),
+    ...ended("d", "get"),
+    finish("tool-calls"),
+  ]);
+  const told = events.flatMap((event) => event.type === "tool.input.delta" ? [[event.name, event.call]] : []);
+  assert.deepEqual(told, [
+    ["search", 0],
+    ["search", 0],
+    ["search", 0],
+    ["search", 0],
+    // Until it was known whose the call before it is.
+    ["get", 1],
+    ["get", 1],
+    ["get", 0],
+    ["get", 1],
+    ["get", 1],
+  ]);
+});
+
 Deno.test.each([["whole", "the same id", "x"], ["whole", "no id", ""], [
   "piece by piece",
   "the same id",

@@ -17,8 +17,11 @@ conform((dialect, test) => {
     [404, "model_not_found", false],
     [400, "model_refused", false],
     [402, "model_refused", false],
+    [408, "model_unavailable", true],
+    [409, "model_unavailable", true],
     [413, "model_refused", false],
     [422, "model_refused", false],
+    [425, "model_unavailable", true],
     [429, "model_rate_limited", true],
     [500, "model_unavailable", true],
     [503, "model_unavailable", true],
@@ -92,9 +95,14 @@ conform((dialect, test) => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { port } = listener.addr as Deno.NetAddr;
     listener.close();
-    const { error } = await run(dialect, { baseURL: `http://127.0.0.1:${port}` });
+    const origin = `http://127.0.0.1:${port}`;
+    const { error } = await run(dialect, { baseURL: `${origin}/v1` });
     assert.ok(error instanceof SelvageError);
     assert.deepEqual([error.code, error.fields.retryable], ["model_unreachable", true]);
+    // For the operator: where, and why; no more of the address.
+    assert.equal(error.fields.origin, origin);
+    assert.match(String(error.fields.reason), /connection refused/i);
+    assert.doesNotMatch(String(error.fields.reason), /\/v1/);
     assert.ok(dialect.isSdk ? error.cause instanceof Error : error.cause instanceof TypeError);
     await using upstream = startRaw(() => {});
     assert.equal(codeOf((await run(dialect, { baseURL: upstream.url })).error), "model_unreachable");

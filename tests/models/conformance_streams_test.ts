@@ -107,6 +107,11 @@ conform((dialect, test) => {
   });
 
   if (!dialect.isSdk) {
+    test("reads no stream without end that has no part of an answer in it", async () => {
+      const reads = Array(65).fill(`:${"x".repeat(1_048_576)}\n\n`);
+      assert.equal((await failure(dialect, { reads, end: "hang" })).code, "model_bad_response");
+    });
+
     test("holds no line without end", async () => {
       const reads = ["data: ", ...Array(17).fill("x".repeat(1_048_576))];
       assert.equal((await failure(dialect, { reads, end: "hang" })).code, "model_bad_response");

@@ -5,6 +5,11 @@ import type { HostedModelOptions } from "../../src/models/hosted.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
 import { openaiResponses } from "../../src/models/openai_responses.ts";
 import type { Model } from "../../src/ports.ts";
+import { fakeFetch } from "../support/fake_fetch.ts";
+import { failureOf, outcomeOf } from "./_answers.ts";
+
+/** Whatever shows who asks: in a header, in the address, or as the key. */
+const SECRETS = ["sk-very-secret", "hdr-very-secret", "pass-very-secret", "query-very-secret"];
 
 const MAKERS: readonly ((options: HostedModelOptions) => Model)[] = [anthropic, openaiChat, openaiResponses];
 
@@ -20,5 +25,34 @@ for (const make of MAKERS) {
     for (const name of ["window", "maxOutput", "stallMs", "tokenFactor"]) {
       assert.throws(() => make({ model: "m", [name]: 0 }), { name: "RangeError", message: new RegExp(name) });
     }
+  });
+
+  Deno.test(`${make.name}() shows nothing of what shows who asks, and of the address where it is`, async () => {
+    const [apiKey = "", header, password, query] = SECRETS;
+    const settings: HostedModelOptions = {
+      model: "m",
+      apiKey,
+      baseURL: `http://user:${password}@models.example:8080/v1?api-version=2024-10-21&key=${query}`,
+      headers: { "api-key": `Bearer ${header}`, "x-title": "my program" },
+      maxRetries: 0,
+    };
+    const words = `no ${SECRETS.join(", ")} of my program in 2024-10-21`;
+    const shown = "no [key], [key], [key], [key] of my program in 2024-10-21";
+    const { fetch } = fakeFetch({ status: 400, reads: [JSON.stringify({ error: { message: words } })] });
+    const refused = failureOf(await outcomeOf(make({ ...settings, fetch })));
+    assert.deepEqual([refused.fields.upstream, refused.fields.origin], [
+      shown,
+      "http://models.example:8080",
+    ]);
+    const cause = new TypeError("fetch failed", {
+      cause: new Error(
+        `error sending request for url (${settings.baseURL}): client error (Connect): ${words}`,
+      ),
+    });
+    const lost = failureOf(await outcomeOf(make({ ...settings, fetch: () => Promise.reject(cause) })));
+    assert.equal(
+      lost.fields.reason,
+      `error sending request for url (http://models.example:8080): client error (Connect): ${shown}`,
+    );
   });
 }
