@@ -121,6 +121,11 @@ function sayBlock({ first, end, kind, isOpen, tokens, faults, from }: Block, has
   return words.join(", ");
 }
 
+/** Whether a cut takes a block away: what is pinned stays, and so does what is in no log. */
+function isGone({ from, mark }: Block, cutAt: number | null): boolean {
+  return cutAt !== null && from >= 0 && from < cutAt && mark !== "pinned";
+}
+
 /** What a strip shows. */
 export interface StripProps {
   readonly label: string;
@@ -203,7 +208,7 @@ export function Strip(
             ...(block.faults > 0 ? ["faulty"] : []),
             ...(block.mark === null ? [] : [block.mark]),
             ...(hasCut ? ["cut"] : []),
-            ...(cutAt !== null && block.from < cutAt ? ["gone"] : []),
+            ...(isGone(block, cutAt) ? ["gone"] : []),
             ...(cutAt !== null && atoms[block.first]?.from === cutAt ? ["cut-here"] : []),
           ];
           return html`

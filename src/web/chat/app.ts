@@ -7,6 +7,7 @@
 import { html, render } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { ClientError } from "../../client/mod.ts";
 import { connect, SERVICE } from "./connection.ts";
 import { ContextPanel } from "./context.ts";
 import { Conversation } from "./conversation.ts";
@@ -17,7 +18,13 @@ const DEMO = { agent: "demo", input: "Audit the workspace" } as const;
 
 /** The session that the address names. */
 function named(): string {
-  return decodeURIComponent(location.hash.slice(1));
+  const text = location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // No name has such a thing in it: the service says so.
+    return text;
+  }
 }
 
 /** Names that this page has made up: there is nothing to be read of them. */
@@ -139,8 +146,9 @@ async function show(): Promise<Session> {
 async function findAgents(): Promise<void> {
   try {
     change({ agents: await connection.agents() });
-  } catch {
+  } catch (error) {
     // Whether the server is away is told by whatever else was asked of it.
+    if (error instanceof ClientError && error.status === 401) state?.session.lock();
   }
 }
 

@@ -4,14 +4,14 @@
  * @module
  */
 /// <reference lib="dom" />
-import { type Client, createClient } from "../../client/mod.ts";
+import { type Client, ClientError, createClient } from "../../client/mod.ts";
 
 /** What the page has to do with the service. */
 export interface Connection {
   readonly client: Client;
   /** Sends a key with everything from here on. It is held by this tab alone, and gone with it. */
   use(key: string): void;
-  /** Names of the agents. */
+  /** Names of the agents; throws a `ClientError` where the service wants a key. */
   agents(): Promise<readonly string[]>;
 }
 
@@ -50,6 +50,9 @@ export function connect(onAway: (isAway: boolean) => void): Connection {
     use: (typed) => key = typed.trim(),
     async agents() {
       const response = await ask(`${SERVICE}/v1/models`, { headers: headers() });
+      if (response.status === 401) {
+        throw new ClientError("unauthorized", "The service wants a key", { status: 401 });
+      }
       if (!response.ok) return [];
       const { data } = await response.json() as { readonly data: readonly { readonly id: string }[] };
       return data.map(({ id }) => id);

@@ -117,8 +117,9 @@ export function Conversation({ session, agents, version, hasDemo, onDemo }: Conv
               grouped(first)
             } more)</button></p>`}
           <ol class="items">${all.slice(first).map(drawItem)}</ol>
-          <${Pending} pending=${pending} onAnswer=${(answer: Parameters<Session["answer"]>[0]) =>
-            void session.answer(answer)} />
+          <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(
+            answer: Parameters<Session["answer"]>[0],
+          ) => void session.answer(answer)} />
           <p class="working" role="status">${standing === "running" ? "Working …" : ""}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />

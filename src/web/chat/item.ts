@@ -24,9 +24,17 @@ const STATES: Readonly<Record<CallItem["state"], string>> = {
   aborted: "aborted",
 };
 
+/** Characters of arguments and results that are drawn here; the originals are in the log beside. */
+const MOST = 20_000;
+
+function clipped(text: string): string {
+  const left = text.length - MOST;
+  return left > 0 ? `${text.slice(0, MOST)}\n… and ${plural(left, "more character")}, in the log` : text;
+}
+
 /** Arguments at a glance: the values alone where they are few and short. */
 function glance(args: string): string {
-  let text = args;
+  let text = args.slice(0, MOST);
   try {
     const parsed: unknown = JSON.parse(args);
     if (typeof parsed === "object" && parsed !== null) {
@@ -51,11 +59,11 @@ function Call({ call }: { readonly call: CallItem }): VNode {
           <span class="state">${STATES[state]}${took}</span></summary>
       <div class="call-body">
           <p class="fine">Arguments · <code>${call.id}</code></p>
-          <pre tabindex="0" aria-label="Arguments">${args}</pre>
+          <pre tabindex="0" aria-label="Arguments">${clipped(args)}</pre>
           ${progress !== null && html`<p class="fine">${progress}</p>`}
           ${output !== null && html`
             <p class="fine">Result${isShortened ? ", of which the model was shown a shortened form" : ""}</p>
-            <pre tabindex="0" aria-label="Result">${output === "" ? "(empty)" : output}</pre>
+            <pre tabindex="0" aria-label="Result">${output === "" ? "(empty)" : clipped(output)}</pre>
           `}
         </div>
     </details>

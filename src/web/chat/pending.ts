@@ -21,8 +21,10 @@ export function outputOf(text: string): unknown {
 }
 
 /** One of them. */
-function Waiting({ call, onAnswer }: {
+function Waiting({ call, isShut, onAnswer }: {
   readonly call: PendingCall;
+  /** Whether another answer is on its way. */
+  readonly isShut: boolean;
   onAnswer(answer: Answer): void;
 }): VNode {
   const { ref, name, input, reason } = call;
@@ -47,18 +49,18 @@ function Waiting({ call, onAnswer }: {
         onInput=${(event: Event) => setText((event.target as HTMLTextAreaElement).value)}></textarea>
       <p class="actions">${isApproval
         ? html`
-          <button type="button" class="main" disabled=${isSent}
+          <button type="button" class="main" disabled=${isSent || isShut}
             onClick=${() => send({ approval: { ref, approved: true } })}>Allow</button>
-          <button type="button" disabled=${isSent} onClick=${() =>
+          <button type="button" disabled=${isSent || isShut} onClick=${() =>
             send({
               approval: { ref, approved: false, ...(text.trim() === "" ? {} : { reason: text.trim() }) },
             })}>
                     Do not allow</button>
         `
         : html`
-          <button type="button" class="main" disabled=${isSent}
+          <button type="button" class="main" disabled=${isSent || isShut}
             onClick=${() => send({ result: { ref, output: outputOf(text) } })}>Send the result</button>
-          <button type="button" disabled=${isSent || text.trim() === ""}
+          <button type="button" disabled=${isSent || isShut || text.trim() === ""}
             onClick=${() => send({ result: { ref, error: text } })}>Send it as an error</button>
         `}</p>
     </section>
@@ -66,12 +68,15 @@ function Waiting({ call, onAnswer }: {
 }
 
 /** All of them. */
-export function Pending({ pending, onAnswer }: {
+export function Pending({ pending, isShut, onAnswer }: {
   readonly pending: readonly PendingCall[];
+  readonly isShut: boolean;
   onAnswer(answer: Answer): void;
 }): VNode | null {
   if (pending.length === 0) return null;
   return html`<div class="pending" role="group" aria-label="Calls that wait for you">${
-    pending.map((call) => html`<${Waiting} key=${call.ref} call=${call} onAnswer=${onAnswer} />`)
+    pending.map((call) =>
+      html`<${Waiting} key=${call.ref} call=${call} isShut=${isShut} onAnswer=${onAnswer} />`
+    )
   }</div>` as VNode;
 }

@@ -78,6 +78,11 @@ export class Session {
     this.#set("idle");
   }
 
+  /** The service wants a key first. */
+  lock(): void {
+    this.#set("locked");
+  }
+
   /** Leaves the session; what runs goes on. */
   close(): void {
     this.#isOver = true;
@@ -128,7 +133,8 @@ export class Session {
       this.items.note(sayError(error), "bad");
       return this.#onChange();
     }
-    await this.#play(turn);
+    const { ref } = "result" in answer ? answer.result : answer.approval;
+    await this.#play(turn, { pending: this.pending.filter((call) => call.ref !== ref) });
   }
 
   async #entries(): Promise<readonly ShownEntry[]> {
@@ -158,7 +164,7 @@ export class Session {
     this.pending = [];
     if (running === null) return this.#set("idle");
     try {
-      await this.#play(this.#client.follow(running.turn), true);
+      await this.#play(this.#client.follow(running.turn), { isFollowed: true });
     } catch (error) {
       if (!(error instanceof ClientError && ["stream_lost", "turn_not_found"].includes(error.code))) {
         throw error;
@@ -170,9 +176,16 @@ export class Session {
   }
 
   /** Shows the events of a turn to its end, or to where it waits. */
-  async #play(turn: ClientTurn, isFollowed = false): Promise<void> {
+  async #play(
+    turn: ClientTurn,
+    { isFollowed = false, pending = [] }: {
+      readonly isFollowed?: boolean;
+      /** Calls that still wait. */
+      readonly pending?: readonly PendingCall[];
+    } = {},
+  ): Promise<void> {
     this.#turn = turn;
-    this.pending = [];
+    this.pending = pending;
     this.#set("running");
     const { items } = this;
     try {

@@ -69,7 +69,9 @@ export function Window({ context: now, chosen, onChoose }: WindowProps): VNode {
   const style = range === null ? { width: share(meter.tokens) } : { width: "100%" };
   return html`<section class="card window" aria-labelledby="window-title">
     <h2 id="window-title">What the model sees</h2>
-    <p class="meter">${sayMeter(meter)}</p>
+    <p class="meter">${
+    cutAt === null ? sayMeter(meter) : "A cut: what stands in front of it makes room for lines of the summary"
+  }</p>
     ${
     range !== null && html`<p class="crumbs"><button type="button" onClick=${() =>
       setRange(null)}>Whole window</button>

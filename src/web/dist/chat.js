@@ -1537,6 +1537,11 @@ function connect(onAway) {
       const response = await ask(`${SERVICE}/v1/models`, {
         headers: headers()
       });
+      if (response.status === 401) {
+        throw new ClientError("unauthorized", "The service wants a key", {
+          status: 401
+        });
+      }
       if (!response.ok) return [];
       const { data } = await response.json();
       return data.map(({ id }) => id);
@@ -1614,6 +1619,9 @@ function sayBlock({ first, end, kind, isOpen, tokens, faults, from }, hasCut) {
   ];
   return words.join(", ");
 }
+function isGone({ from, mark }, cutAt) {
+  return cutAt !== null && from >= 0 && from < cutAt && mark !== "pinned";
+}
 function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose, blockWidth = BLOCK_WIDTH, say = sayBlock }) {
   const bar = T2(null);
   const [room, setRoom] = d2(100);
@@ -1672,7 +1680,7 @@ function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose
       ...hasCut ? [
         "cut"
       ] : [],
-      ...cutAt !== null && block.from < cutAt ? [
+      ...isGone(block, cutAt) ? [
         "gone"
       ] : [],
       ...cutAt !== null && atoms[block.first]?.from === cutAt ? [
@@ -2106,6 +2114,10 @@ var Session = class {
   begin() {
     this.#set("idle");
   }
+  /** The service wants a key first. */
+  lock() {
+    this.#set("locked");
+  }
   /** Leaves the session; what runs goes on. */
   close() {
     this.#isOver = true;
@@ -2162,7 +2174,10 @@ var Session = class {
       this.items.note(sayError(error), "bad");
       return this.#onChange();
     }
-    await this.#play(turn);
+    const { ref } = "result" in answer ? answer.result : answer.approval;
+    await this.#play(turn, {
+      pending: this.pending.filter((call) => call.ref !== ref)
+    });
   }
   async #entries() {
     const entries = [];
@@ -2190,7 +2205,9 @@ var Session = class {
     this.pending = [];
     if (running === null) return this.#set("idle");
     try {
-      await this.#play(this.#client.follow(running.turn), true);
+      await this.#play(this.#client.follow(running.turn), {
+        isFollowed: true
+      });
     } catch (error) {
       if (!(error instanceof ClientError && [
         "stream_lost",
@@ -2203,9 +2220,9 @@ var Session = class {
     }
   }
   /** Shows the events of a turn to its end, or to where it waits. */
-  async #play(turn, isFollowed = false) {
+  async #play(turn, { isFollowed = false, pending = [] } = {}) {
     this.#turn = turn;
-    this.pending = [];
+    this.pending = pending;
     this.#set("running");
     const { items } = this;
     try {
@@ -4539,8 +4556,14 @@ var STATES2 = {
   error: "error",
   aborted: "aborted"
 };
+var MOST = 2e4;
+function clipped(text) {
+  const left = text.length - MOST;
+  return left > 0 ? `${text.slice(0, MOST)}
+\u2026 and ${plural(left, "more character")}, in the log` : text;
+}
 function glance(args) {
-  let text = args;
+  let text = args.slice(0, MOST);
   try {
     const parsed = JSON.parse(args);
     if (typeof parsed === "object" && parsed !== null) {
@@ -4560,11 +4583,11 @@ function Call({ call }) {
           <span class="state">${STATES2[state2]}${took}</span></summary>
       <div class="call-body">
           <p class="fine">Arguments · <code>${call.id}</code></p>
-          <pre tabindex="0" aria-label="Arguments">${args}</pre>
+          <pre tabindex="0" aria-label="Arguments">${clipped(args)}</pre>
           ${progress !== null && m2`<p class="fine">${progress}</p>`}
           ${output !== null && m2`
             <p class="fine">Result${isShortened ? ", of which the model was shown a shortened form" : ""}</p>
-            <pre tabindex="0" aria-label="Result">${output === "" ? "(empty)" : output}</pre>
+            <pre tabindex="0" aria-label="Result">${output === "" ? "(empty)" : clipped(output)}</pre>
           `}
         </div>
     </details>
@@ -4782,7 +4805,7 @@ function Window({ context: now, chosen, onChoose }) {
   };
   return m2`<section class="card window" aria-labelledby="window-title">
     <h2 id="window-title">What the model sees</h2>
-    <p class="meter">${sayMeter(meter)}</p>
+    <p class="meter">${cutAt === null ? sayMeter(meter) : "A cut: what stands in front of it makes room for lines of the summary"}</p>
     ${range !== null && m2`<p class="crumbs"><button type="button" onClick=${() => setRange(null)}>Whole window</button>
       <span>${end - first} of ${atoms.length} blocks</span></p>`}
     <div class=${`room${cutAt === null ? "" : " cutting"}`}>
@@ -4862,7 +4885,7 @@ function outputOf(text) {
     return text;
   }
 }
-function Waiting({ call, onAnswer }) {
+function Waiting({ call, isShut, onAnswer }) {
   const { ref, name, input, reason } = call;
   const [text, setText] = d2("");
   const [isSent, setSent] = d2(false);
@@ -4880,14 +4903,14 @@ function Waiting({ call, onAnswer }) {
       <textarea id=${id} rows=${isApproval ? 1 : 3} value=${text} disabled=${isSent}
         onInput=${(event) => setText(event.target.value)}></textarea>
       <p class="actions">${isApproval ? m2`
-          <button type="button" class="main" disabled=${isSent}
+          <button type="button" class="main" disabled=${isSent || isShut}
             onClick=${() => send({
     approval: {
       ref,
       approved: true
     }
   })}>Allow</button>
-          <button type="button" disabled=${isSent} onClick=${() => send({
+          <button type="button" disabled=${isSent || isShut} onClick=${() => send({
     approval: {
       ref,
       approved: false,
@@ -4898,14 +4921,14 @@ function Waiting({ call, onAnswer }) {
   })}>
                     Do not allow</button>
         ` : m2`
-          <button type="button" class="main" disabled=${isSent}
+          <button type="button" class="main" disabled=${isSent || isShut}
             onClick=${() => send({
     result: {
       ref,
       output: outputOf(text)
     }
   })}>Send the result</button>
-          <button type="button" disabled=${isSent || text.trim() === ""}
+          <button type="button" disabled=${isSent || isShut || text.trim() === ""}
             onClick=${() => send({
     result: {
       ref,
@@ -4916,9 +4939,9 @@ function Waiting({ call, onAnswer }) {
     </section>
   `;
 }
-function Pending({ pending, onAnswer }) {
+function Pending({ pending, isShut, onAnswer }) {
   if (pending.length === 0) return null;
-  return m2`<div class="pending" role="group" aria-label="Calls that wait for you">${pending.map((call) => m2`<${Waiting} key=${call.ref} call=${call} onAnswer=${onAnswer} />`)}</div>`;
+  return m2`<div class="pending" role="group" aria-label="Calls that wait for you">${pending.map((call) => m2`<${Waiting} key=${call.ref} call=${call} isShut=${isShut} onAnswer=${onAnswer} />`)}</div>`;
 }
 
 var PAGE2 = 120;
@@ -4998,7 +5021,7 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
           ${standing === "loading" && m2`<p class="fine" role="status">Reading the session …</p>`}
           ${first > 0 && m2`<p><button type="button" onClick=${() => setShown(shown + 4 * PAGE2)}>Show earlier (${grouped(first)} more)</button></p>`}
           <ol class="items">${all.slice(first).map(drawItem)}</ol>
-          <${Pending} pending=${pending} onAnswer=${(answer) => void session.answer(answer)} />
+          <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(answer) => void session.answer(answer)} />
           <p class="working" role="status">${standing === "running" ? "Working \u2026" : ""}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />
@@ -5011,7 +5034,12 @@ var DEMO = {
   input: "Audit the workspace"
 };
 function named() {
-  return decodeURIComponent(location.hash.slice(1));
+  const text = location.hash.slice(1);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 var made = /* @__PURE__ */ new Set();
 function newName(prefix) {
@@ -5126,7 +5154,8 @@ async function findAgents() {
     change({
       agents: await connection.agents()
     });
-  } catch {
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 401) state?.session.lock();
   }
 }
 function use(key) {

@@ -778,6 +778,9 @@ function sayBlock({ first, end, kind, isOpen, tokens, faults, from }, hasCut) {
   ];
   return words.join(", ");
 }
+function isGone({ from, mark }, cutAt) {
+  return cutAt !== null && from >= 0 && from < cutAt && mark !== "pinned";
+}
 function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose, blockWidth = BLOCK_WIDTH, say = sayBlock }) {
   const bar = T2(null);
   const [room, setRoom] = d2(100);
@@ -836,7 +839,7 @@ function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose
       ...hasCut ? [
         "cut"
       ] : [],
-      ...cutAt !== null && block.from < cutAt ? [
+      ...isGone(block, cutAt) ? [
         "gone"
       ] : [],
       ...cutAt !== null && atoms[block.first]?.from === cutAt ? [
