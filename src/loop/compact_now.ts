@@ -120,7 +120,8 @@ async function compact(
   const planned = await planCompaction(context, {
     meter,
     budget,
-    policy: agent.compaction?.policy ?? "full",
+    // Policy `backward` waits for the boundary between two turns, and here it is.
+    policy: "full",
     pinned: pinnedEntries(context.entries, head.pins),
     tools: toolsOf(agent),
     force: false,

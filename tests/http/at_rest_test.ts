@@ -199,6 +199,14 @@ Deno.test("POST /v1/sessions/:id/compact with an Idempotency-Key is done once", 
   deepEqual([other.status, other.code], [422, "idempotency_key_reused"]);
 });
 
+Deno.test("POST /v1/sessions/:id/compact is the turn boundary that policy backward waits for", async () => {
+  const { send, say } = await served(0, { compaction: { policy: "backward" } });
+  for (let n = 0; n < 3; n++) await say(prose(12_000, n));
+  await say("And now?");
+  const done = await send("POST", "s/compact", { compactTo: 0.1 });
+  deepEqual([done.outcome, done.method], ["applied", "forward"]);
+});
+
 Deno.test.each(
   [
     [{}, 0.9, /^Cannot compact the session: found compactTo 0\.9, wanted 0\.1 to 0\.6$/],

@@ -165,6 +165,9 @@ Deno.test("GET /v1/sessions/:id tells the branches, which can be read and are ex
   };
   equal(await inputs(""), "ac");
   equal(await inputs("?branch=0"), "ab");
+  const said = async (query: string) => (await get(`/entries/e2${query}`)).message.content;
+  deepEqual([await said("?branch=0"), await said("?branch=1"), await said("")], ["b", "c", "c"]);
+  equal((await get("/entries/e2?branch=2")).code, "branch_not_found");
   equal((await get("/messages?branch=2")).code, "branch_not_found");
   equal((await get("/messages?branch=x")).code, "bad_request");
   equal((await app.request("/v1/sessions/none?branch=0")).status, 404);

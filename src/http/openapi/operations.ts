@@ -234,6 +234,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       offset: "First character of its text, or hits to pass over",
       limit: "Characters, or hits",
       search: "Text that is looked for in it",
+      ...BRANCH,
     },
     answers: ok(answers.original.meta({ id: "Original" })),
     codes: [...SESSION, "entry_not_found"],

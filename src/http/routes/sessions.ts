@@ -204,8 +204,11 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
     if (ref === null) throw missing;
     const asked = askedOf(c.req.query());
     if (asked === null && ref.kind === "entry") {
-      const entry = await store.entry(key, ref.seq);
-      if (entry === null) throw missing;
+      // The log in force gives one entry by itself; that of another branch has to be put together.
+      const entry = c.req.query("branch") === undefined
+        ? await store.entry(key, ref.seq)
+        : (await load(c)).entries[ref.seq];
+      if (entry == null) throw missing;
       return c.json(present(entry));
     }
     const { entries } = await load(c);
