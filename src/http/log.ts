@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { SelvageError } from "../core/errors.ts";
 import type { TurnEvent } from "../loop/events.ts";
 import type { Clock, SessionKey } from "../ports.ts";
 
@@ -74,18 +75,35 @@ export interface TellOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly key: SessionKey;
+  readonly turn: string;
   readonly request?: string;
   /** Whether texts are told, too. */
   readonly hasContent: boolean;
   readonly input?: unknown;
 }
 
-/** Makes what is shown each event of a turn, and tells of its begin, its calls, its errors and its end. */
+/** Tells of one turn. */
+export interface TurnTeller {
+  /** Shown each event: tells of the turn's begin, its calls, its errors and its end. */
+  readonly tell: (event: TurnEvent) => void;
+  /** Shown each error before the event that clients get of it: tells what that leaves out. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Where and why a model has failed, by the names of the log; what its provider says may repeat what a user said. */
+function failureFacts({ fields }: SelvageError, hasContent: boolean): Readonly<Record<string, unknown>> {
+  const { origin, reason, status, upstream } = fields;
+  return { origin, status, cause: reason, ...(hasContent ? { upstream } : {}) };
+}
+
+/** Makes what tells of a turn. */
 export function turnTeller(
-  { log, clock, key: { tenant, user, session }, request, hasContent, input }: TellOptions,
-): (event: TurnEvent) => void {
+  { log, clock, key: { tenant, user, session }, turn, request, hasContent, input }: TellOptions,
+): TurnTeller {
   const begun = clock.now();
   let text = "";
+  /** What is known of the error whose event is to come. */
+  let failure: Readonly<Record<string, unknown>> = {};
 
   /** What is told of an event; null for nothing, as of nearly all of them. */
   function factsOf(event: TurnEvent): Partial<LogEntry> & Pick<LogEntry, "level"> | null {
@@ -112,7 +130,7 @@ export function turnTeller(
       case "turn.paused":
         return { level: "info", reason: event.reason, ms: clock.now() - begun };
       case "error":
-        return { level: "warn", event: "turn.error", code: event.code };
+        return { level: "warn", event: "turn.error", code: event.code, ...failure };
       case "turn.finished": {
         const { reason, steps, usage } = event;
         const ms = clock.now() - begun;
@@ -123,10 +141,21 @@ export function turnTeller(
     }
   }
 
-  return (event) => {
-    const facts = factsOf(event);
-    if (facts === null) return;
-    const turn = event.id.slice(0, event.id.lastIndexOf(":"));
-    log({ event: event.type, request, tenant, user, session, turn, ...facts });
+  const of = { request, tenant, user, session, turn };
+  return {
+    tell(event) {
+      const facts = factsOf(event);
+      if (facts !== null) log({ event: event.type, ...of, ...facts });
+    },
+    onError(error) {
+      const isOurs = error instanceof SelvageError;
+      failure = isOurs ? failureFacts(error, hasContent) : {};
+      if (!isOurs) log({ level: "error", event: "fault", ...of, stack: stackOf(error) });
+    },
   };
+}
+
+/** A fault of the service, as its log has it. */
+export function stackOf(fault: unknown): string {
+  return fault instanceof Error ? fault.stack ?? fault.message : String(fault);
 }

@@ -7,7 +7,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { randomId } from "../loop/ids.ts";
 import type { Clock } from "../ports.ts";
 import type { AppEnv } from "./env.ts";
-import type { Log } from "./log.ts";
+import { type Log, stackOf } from "./log.ts";
 import type { Notes } from "./notes.ts";
 
 /** Ids that callers may give. */
@@ -55,6 +55,5 @@ export function reportFault(
   { fault, log }: { readonly fault: unknown; readonly log: Log | undefined },
 ): void {
   if (log === undefined) return console.error(fault);
-  const stack = fault instanceof Error ? fault.stack ?? fault.message : String(fault);
-  log({ level: "error", event: "fault", request: c.get("requestId"), stack });
+  log({ level: "error", event: "fault", request: c.get("requestId"), stack: stackOf(fault) });
 }

@@ -181,4 +181,9 @@ export interface TurnPorts {
   readonly clock?: Clock;
   /** Makes turn ids. Default: random. */
   readonly newId?: () => string;
+  /**
+   * Told of each error of the turn as it came, right before the event that says no more of it than clients may hear.
+   * Default: what is none of our own goes to standard error.
+   */
+  readonly onError?: (error: unknown) => void;
 }

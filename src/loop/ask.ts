@@ -87,7 +87,7 @@ function* wholeParts({ message: { content } }: Answer, step: number): Iterable<T
 }
 
 /** The answer as JSON has it: what is shown now is what a restart will show, and nobody else can change it. */
-function answerOf({ type, reason, message, usage, model }: Answer): Answer {
+function answerOf({ type, reason, message, usage, model, tokenFactor }: Answer): Answer {
   const own = copyOf(message);
   if (!isAssistant(own)) {
     throw new SelvageError(
@@ -102,6 +102,7 @@ function answerOf({ type, reason, message, usage, model }: Answer): Answer {
     message: withObjects(own),
     ...(isUsage(usage) ? { usage: { ...usage } } : {}),
     ...(typeof model === "string" && model !== "" ? { model } : {}),
+    ...(isFactor(tokenFactor) ? { tokenFactor } : {}),
   };
 }
 
@@ -154,6 +155,10 @@ function isPart(part: Record<string, unknown> | null): boolean {
     default:
       return false;
   }
+}
+
+function isFactor(factor: number | undefined): factor is number {
+  return factor !== undefined && factor > 0 && factor < Infinity;
 }
 
 /** A bill with a number that is none is worse than no bill. */

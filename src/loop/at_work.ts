@@ -7,7 +7,7 @@
 import { SelvageError } from "../core/errors.ts";
 import type { Pause, ResultEntry, Said, Store, Tool, Usage, UserEntry } from "../ports.ts";
 import { TurnTelemetry } from "../telemetry/turn.ts";
-import type { TurnPlace } from "./agent.ts";
+import type { TurnPlace, TurnPorts } from "./agent.ts";
 import { Asking } from "./asking.ts";
 import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
@@ -17,7 +17,7 @@ import { Mailbox } from "./mailbox.ts";
 import { storeMeter } from "./measures.ts";
 import type { OpenedTurn } from "./open.ts";
 import { toolsOf } from "./recall.ts";
-import { addUsage, billedFor, tokensOf } from "./report.ts";
+import { addUsage, billedFor, reportFault, tokensOf } from "./report.ts";
 import { TurnSignals } from "./signals.ts";
 import { StepCalls } from "./step.ts";
 import { saidEntry, TurnLog } from "./turn_log.ts";
@@ -26,6 +26,8 @@ import { saidEntry, TurnLog } from "./turn_log.ts";
 export class TurnAtWork {
   readonly opened: OpenedTurn;
   readonly store: Store;
+  /** Tells the operator of an error. */
+  readonly report: (error: unknown) => void;
   /** Spans and metrics. */
   readonly telemetry: TurnTelemetry;
   /** The agent's tools, those of the client and the built-in one over this session's log among them. */
@@ -58,12 +60,16 @@ export class TurnAtWork {
    */
   constructor(
     opened: OpenedTurn,
-    { request, store }: { readonly request: Pick<TurnPlace, "signal" | "suspend">; readonly store: Store },
+    { request, ports: { store, onError = reportFault } }: {
+      readonly request: Pick<TurnPlace, "signal" | "suspend">;
+      readonly ports: TurnPorts;
+    },
   ) {
     const { agent, context, meter, budget, clock, key, lease, head, nextEvent, called, answers } = opened;
     const { model, compaction, summarizer, graceMs = 5_000, maxMs = Infinity, maxTokens = Infinity } = agent;
     this.opened = opened;
     this.store = store;
+    this.report = onError;
     this.telemetry = new TurnTelemetry({
       turn: lease.turn,
       session: key.session,

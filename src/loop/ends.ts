@@ -23,12 +23,12 @@ export function finished(reason: TurnEnd): Outcome {
 }
 
 /** What comes of a turn in which something was thrown. */
-export function* failed({ signals }: TurnAtWork, error: unknown): Generator<TurnEventBody, Outcome> {
+export function* failed({ report, signals }: TurnAtWork, error: unknown): Generator<TurnEventBody, Outcome> {
   if (signals.isPutDown) return { kind: "left" };
   const { isCancelled } = signals;
   // No tool goes on working for a turn that has failed.
   signals.fail(error);
-  if (!isCancelled) yield errorEvent(signals.stop.reason);
+  if (!isCancelled) yield errorEvent(signals.stop.reason, report);
   return finished(isCancelled ? "aborted" : "error");
 }
 
@@ -44,7 +44,7 @@ export async function* end(
   } catch (error) {
     // With its session the turn has ended as it was told to; any other failure is told.
     if (isDeleted(error)) last = turn.emit(finishedEvent(turn, "aborted"));
-    else if (outcome.kind === "paused" || outcome.reason !== "error") yield errorEvent(error);
+    else if (outcome.kind === "paused" || outcome.reason !== "error") yield errorEvent(error, turn.report);
   }
   turn.isEnded = true;
   // The lease is gone, or lost: no heartbeat while the last event waits to be taken.

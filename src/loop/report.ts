@@ -67,8 +67,14 @@ export function progressEvent(
   return { type: "tool.progress", step, call: indexOfRef(ref), ref, name, data };
 }
 
-/** An error as a client may see it: our own sentences pass, anything else is `internal`, and reported. */
-export function errorEvent(error: unknown): TurnEventBody {
+/** Tells the operator of a fault of the service, where nobody else does. */
+export function reportFault(error: unknown): void {
+  if (!(error instanceof SelvageError)) console.error(error);
+}
+
+/** An error as a client may see it: our own sentences pass, anything else is `internal`. Whole it is reported only. */
+export function errorEvent(error: unknown, report = reportFault): TurnEventBody {
+  report(error);
   if (error instanceof SelvageError) {
     return {
       type: "error",
@@ -77,7 +83,6 @@ export function errorEvent(error: unknown): TurnEventBody {
       retryable: error.fields["retryable"] === true,
     };
   }
-  console.error(error);
   return { type: "error", code: "internal", message: "The turn failed inside the service", retryable: true };
 }
 

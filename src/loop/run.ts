@@ -25,7 +25,7 @@ export class Turn {
     // Before the lease: an input that cannot be copied leaves nothing behind.
     const content = structuredClone(request.input);
     const opened = await openTurn(request, ports);
-    const work = new TurnAtWork(opened, { request, store: ports.store });
+    const work = new TurnAtWork(opened, { request, ports });
     try {
       const { pin, client } = request;
       // What goes into the log in front of the input is stored with it.
@@ -51,14 +51,14 @@ export class Turn {
   /** Takes over a turn that its process left; null where it was taken over too often, and is over now. */
   static async reopen(request: ResumeRequest, ports: TurnPorts): Promise<Turn | null> {
     const opened = await reopenTurn(request, ports);
-    return opened === null ? null : new Turn(new TurnAtWork(opened, { request, store: ports.store }));
+    return opened === null ? null : new Turn(new TurnAtWork(opened, { request, ports }));
   }
 
   /** Takes answers to calls of a paused turn, and stores them: all, or none. */
   static async answer(request: AnswerRequest, ports: TurnPorts): Promise<Turn> {
     const { store } = ports;
     const opened = await openAnswered(request, ports);
-    const work = new TurnAtWork(opened, { request, store });
+    const work = new TurnAtWork(opened, { request, ports });
     try {
       await takeAnswers(work, opened.answers);
     } catch (error) {

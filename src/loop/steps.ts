@@ -5,7 +5,7 @@
  */
 import { callsOf } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { AssistantEntry, FinishReason } from "../ports.ts";
+import type { AssistantEntry, FinishReason, Model, Usage } from "../ports.ts";
 import { isPlausible } from "../tokens/usage.ts";
 import type { Answer } from "./ask.ts";
 import type { TurnAtWork } from "./at_work.ts";
@@ -63,10 +63,13 @@ export async function* answered(
 /** Appends what the model has answered, and tells the meter and the telemetry what was billed for it. */
 async function keep(
   turn: TurnAtWork,
-  { step, answer: { message, reason, usage, model } }: { readonly step: number; readonly answer: Answer },
+  { step, answer: { message, reason, usage, model, tokenFactor } }: {
+    readonly step: number;
+    readonly answer: Answer;
+  },
 ): Promise<AssistantEntry> {
   const { agent, context, meter } = turn.opened;
-  turn.telemetry.answered({ reason, usage });
+  turn.telemetry.answered({ reason, usage, model: model ?? agent.model.id });
   turn.usage = addUsage(turn.usage, usage);
   const entry: AssistantEntry = {
     kind: "assistant",
@@ -82,9 +85,20 @@ async function keep(
   turn.steps = step;
   const { window, maxOutput } = turn.asking.budget;
   const limits = { bound: context.boundFrom(0), window, maxOutput };
-  if (isPlausible(usage, limits)) meter.anchor(usage, context.length);
-  else meter.doubt(usage);
+  if (isPlausible(usage, limits)) {
+    meter.anchor(inTokensOf(agent.model, { usage, tokenFactor }), context.length);
+  } else meter.doubt(usage);
   return entry;
+}
+
+/** A bill in the tokens of the model that was asked: one that stands for several is measured as the dearest of them. */
+function inTokensOf(
+  { tokenFactor: asked = 1 }: Model,
+  { usage, tokenFactor: billed = asked }: { readonly usage: Usage; readonly tokenFactor: number | undefined },
+): Usage {
+  if (asked === billed) return usage;
+  const scale = asked / billed;
+  return { inputTokens: usage.inputTokens * scale, outputTokens: usage.outputTokens * scale };
 }
 
 function requireTokens({ usage }: TurnAtWork, limit: number): void {

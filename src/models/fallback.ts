@@ -4,15 +4,29 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import type { AssistantMessage, Message } from "../core/message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
+
+/** The models of one that is made of several: within another such model they stand for themselves. */
+const members = new WeakMap<Model, readonly Model[]>();
+
+/** The key in `providerOptions` of signed reasoning under which stands who has written it. */
+const NOTE = "selvage";
+
+/** How files are priced, the dearest first: what holds for any of the models is at least that. */
+const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemini"] as const;
 
 /**
  * Makes one model out of several: where the first cannot answer, the next is asked. A request moves on only as long
  * as nothing of an answer has come; a request that is too long for a model is not a failure of it, and is told.
  *
+ * Which one will answer is not known before it does, so the context is measured by the strictest rule of all: the
+ * smallest window and output limit, the most tokens for a text, the highest price of a file; a bill counts as what it
+ * would have come to at the dearest of them. Reasoning that a provider has signed goes back to the model that has
+ * written it, and to no other.
+ *
  * @param models The models, the preferred one first; at least one.
- * @returns A model with the smallest window and output limit of all, so that a request fits whichever answers. It goes
- *   by the name of the first; each answer in the log says which one it came from.
+ * @returns A model by the name and dialect of the first; each answer in the log says which one it came from.
  * @throws TypeError when there is none.
  *
  * @example
@@ -25,34 +39,52 @@ import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
  * ```
  */
 export function fallback(models: readonly Model[]): Model {
-  const [first] = models;
+  const all = models.flatMap((model) => members.get(model) ?? [model]);
+  const [first] = all;
   if (first === undefined) {
     throw new TypeError("Cannot make a model with fallbacks: found no model, wanted at least one");
   }
-  return {
+  const asked = all.map((model) => ({ model, name: nameOf(model), shown: new WeakMap<Message, Message>() }));
+  const made: Model = {
     ...first,
-    window: Math.min(...models.map(({ window }) => window)),
-    maxOutput: Math.min(...models.map(({ maxOutput }) => maxOutput)),
-    tokenFactor: Math.max(...models.map(({ tokenFactor = 1 }) => tokenFactor)),
-    stream: (request, signal) => streamOfFirst(models, { request, signal }),
+    window: Math.min(...all.map(({ window }) => window)),
+    maxOutput: Math.min(...all.map(({ maxOutput }) => maxOutput)),
+    tokenFactor: Math.max(...all.map(({ tokenFactor = 1 }) => tokenFactor)),
+    media: DEAREST.find((family) => all.some(({ media = "unknown" }) => media === family)) ?? "unknown",
+    stream: (request, signal) => streamOfFirst(asked, { request, signal }),
   };
+  members.set(made, all);
+  return made;
+}
+
+/** A model among others. */
+interface Asked {
+  readonly model: Model;
+  readonly name: string;
+  /** Messages as this model gets them, where it gets others: the same each time, since adapters know them again. */
+  readonly shown: WeakMap<Message, Message>;
+}
+
+/** One id may be served in several dialects. */
+function nameOf({ dialect, id }: Model): string {
+  return `${dialect} ${id}`;
 }
 
 async function* streamOfFirst(
-  models: readonly Model[],
+  asked: readonly Asked[],
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
 ): AsyncGenerator<ModelEvent, void> {
-  for (const [index, model] of models.entries()) {
-    const events = model.stream(request, signal)[Symbol.asyncIterator]();
+  for (const [index, one] of asked.entries()) {
+    const events = one.model.stream(requestFor(one, request), signal)[Symbol.asyncIterator]();
     let next: IteratorResult<ModelEvent>;
     try {
       next = await events.next();
     } catch (error) {
-      if (index === models.length - 1 || signal.aborted || !isFailure(error)) throw error;
+      if (index === asked.length - 1 || signal.aborted || !isFailure(error)) throw error;
       continue;
     }
     try {
-      for (; next.done !== true; next = await events.next()) yield byName(next.value, model.id);
+      for (; next.done !== true; next = await events.next()) yield named(next.value, one);
     } finally {
       await events.return?.();
     }
@@ -60,9 +92,42 @@ async function* streamOfFirst(
   }
 }
 
-/** The end of an answer says who has answered: the innermost of models within models. */
-function byName(event: ModelEvent, model: string): ModelEvent {
-  return event.type === "finish" ? { model, ...event } : event;
+/** The end of an answer says who has answered, and by which measure it is billed. */
+function named(event: ModelEvent, { model: { id, tokenFactor = 1 }, name }: Asked): ModelEvent {
+  if (event.type !== "finish") return event;
+  return { model: id, tokenFactor, ...event, message: noted(event.message, name) };
+}
+
+/** An answer whose signed reasoning says who has written it. */
+function noted(message: AssistantMessage, by: string): AssistantMessage {
+  if (typeof message.content === "string") return message;
+  const content = message.content.map((part) => {
+    if (part.type !== "reasoning" || part.providerOptions === undefined) return part;
+    const note = { ...part.providerOptions[NOTE], by };
+    return { ...part, providerOptions: { ...part.providerOptions, [NOTE]: note } };
+  });
+  return { ...message, content };
+}
+
+/** The request without what another model has signed: to this one that is a forgery. */
+function requestFor(one: Asked, request: ModelRequest): ModelRequest {
+  const messages = request.messages.map((message) => messageFor(one, message));
+  return messages.every((message, at) => message === request.messages[at])
+    ? request
+    : { ...request, messages };
+}
+
+function messageFor({ name, shown }: Asked, message: Message): Message {
+  if (message.role !== "assistant" || typeof message.content === "string") return message;
+  const known = shown.get(message);
+  if (known !== undefined) return known;
+  const content = message.content.filter((part) => {
+    const by = part.type === "reasoning" ? part.providerOptions?.[NOTE]?.["by"] : undefined;
+    return by === undefined || by === name;
+  });
+  const made = content.length === message.content.length ? message : { ...message, content };
+  shown.set(message, made);
+  return made;
 }
 
 /** Whether an error speaks of the model and not of the request. */

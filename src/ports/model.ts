@@ -60,6 +60,8 @@ export type ModelEvent =
     readonly usage?: Usage;
     /** Id of the model that has answered, where that is another one than was asked. */
     readonly model?: string;
+    /** That model's {@link Model.tokenFactor}: what it bills is not in the tokens of the model that was asked. */
+    readonly tokenFactor?: number;
   };
 
 /** Which rules a provider lays on a transcript. */

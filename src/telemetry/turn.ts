@@ -118,11 +118,18 @@ export class TurnTelemetry {
   }
 
   /** The model has answered. */
-  answered({ reason, usage }: { readonly reason: string; readonly usage?: Usage | undefined }): void {
+  answered({ model, reason, usage }: {
+    readonly model: string;
+    readonly reason: string;
+    readonly usage?: Usage | undefined;
+  }): void {
     const attributes = { ...this.#ofModel, "gen_ai.operation.name": "chat" };
     const { modelDuration } = instruments();
     modelDuration.record((this.#traced.clock.now() - this.#asked) / 1_000, attributes);
-    this.#step?.setAttribute("gen_ai.response.finish_reasons", [reason]);
+    this.#step?.setAttributes({
+      "gen_ai.response.finish_reasons": [reason],
+      "gen_ai.response.model": model,
+    });
     if (usage === undefined) return;
     this.#step?.setAttributes(usageAttributes(usage));
     recordTokens(attributes, usage);

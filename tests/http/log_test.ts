@@ -1,9 +1,12 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createApp, Drain, lineLog, type LogEntry } from "../../src/http/mod.ts";
 import type { AppOptions } from "../../src/http/options.ts";
+import { openaiChat } from "../../src/models/openai_chat.ts";
 import { scripted } from "../../src/models/scripted.ts";
+import type { Model } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
+import { fakeFetch } from "../support/fake_fetch.ts";
 import { calls, replies, tool } from "../support/turns.ts";
 
 const SECRETS = ["walrus", "the-key-of-acme", "lighthouse", "cormorant"];
@@ -110,6 +113,53 @@ Deno.test("the log tells of refusals, and of faults with what the client does no
   ]);
   match(String(entries[1]?.["stack"]), /disk of oak/);
   equal(entries[1]?.["request"], response.headers.get("x-request-id"));
+});
+
+Deno.test("the log tells where a model could not be reached, and why; the client hears the sentence alone", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  const baseURL = `http://127.0.0.1:${port}/v1/secret-path?key=very-secret-key`;
+  const model = openaiChat({ model: "m", apiKey: "sk-very-secret", baseURL, maxRetries: 0 });
+  const { app, entries } = makeApp({ agents: { default: { model } } });
+  const headers = { "x-api-key": "the-key-of-acme" };
+  const response = await app.request("/v1/turns", { method: "POST", headers, body: '{"input":"Hi"}' });
+  const said = await response.text();
+  match(
+    said,
+    /Cannot get an answer from m: found a connection that failed, wanted one that lasts to the end/,
+  );
+  ok(!said.includes(String(port)) && !said.includes("refused"), said);
+  const told = entries.find(({ event }) => event === "turn.error");
+  deepEqual([told?.["code"], told?.["origin"]], ["model_unreachable", `http://127.0.0.1:${port}`]);
+  match(String(told?.["cause"]), /connection refused/i);
+  ok(!/secret/.test(JSON.stringify(entries)));
+});
+
+Deno.test("the log has a provider's status, its words only where content is asked for, and whole faults", async () => {
+  const refused = fakeFetch({ status: 404, reads: ["no model walrus"] });
+  for (const logContent of [false, true]) {
+    const model = openaiChat({ model: "m", baseURL: "http://models.example/v1", fetch: refused.fetch });
+    const { entries, run } = makeApp({ agents: { default: { model } }, logContent });
+    await run();
+    const told = entries.find(({ event }) => event === "turn.error");
+    deepEqual(
+      [told?.["code"], told?.["origin"], told?.["status"], told?.["upstream"]],
+      ["model_not_found", "http://models.example", 404, logContent ? "no model walrus" : undefined],
+    );
+  }
+  const broken: Model = {
+    ...scripted({ script: () => ({}) }),
+    stream() {
+      throw new TypeError("a fault of its own");
+    },
+  };
+  const { entries, run } = makeApp({ agents: { default: { model: broken } } });
+  await run();
+  const fault = entries.find(({ event }) => event === "fault");
+  deepEqual([fault?.["level"], fault?.["request"], fault?.["turn"]], ["error", "req-1", "turn-1"]);
+  match(String(fault?.["stack"]), /a fault of its own/);
+  deepEqual(entries.filter(({ event }) => event === "turn.error").map(({ code }) => code), ["internal"]);
 });
 
 Deno.test("lineLog() writes lines of JSON or text, from its level on", () => {

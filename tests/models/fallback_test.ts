@@ -2,6 +2,7 @@ import { deepEqual, equal, rejects, throws } from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
 import { runTurn } from "../../src/loop/turn.ts";
 import { fallback } from "../../src/models/fallback.ts";
+import type { Message } from "../../src/core/message.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
@@ -53,7 +54,7 @@ for (
       model("b", [text("B"), end]),
       model("c", []),
     ];
-    deepEqual(await run([a.made, b.made, c.made]), [text("B"), { model: "b", ...end }]);
+    deepEqual(await run([a.made, b.made, c.made]), [text("B"), { model: "b", tokenFactor: 1, ...end }]);
     deepEqual([a.seen, b.seen, c.seen], [{ asked: 1, left: 1 }, { asked: 1, left: 1 }, {
       asked: 0,
       left: 0,
@@ -113,4 +114,81 @@ Deno.test("fallback() has the log say which model has answered, of models within
   equal(events[0]?.type === "turn.started" && events[0].model, "first");
   const { entries = [] } = await store.read({ tenant: "local", session: "s" }) ?? {};
   deepEqual(entries.map((entry) => entry.kind === "assistant" ? entry.model : entry.kind), ["user", "b"]);
+});
+
+/** A model that answers with signed reasoning, is down where `isDown` says so, and notes what it was sent. */
+function signing(id: string, isDown: () => boolean = () => false) {
+  const sent: (readonly Message[])[] = [];
+  const made: Model = {
+    id,
+    window: 128_000,
+    maxOutput: 4_000,
+    dialect: "anthropic",
+    async *stream({ messages }) {
+      await Promise.resolve();
+      if (isDown()) throw new SelvageError("model_unavailable", "no");
+      sent.push(messages);
+      const reasoning = {
+        type: "reasoning",
+        text: `by ${id}`,
+        providerOptions: { x: { signature: id } },
+      } as const;
+      const plain = { type: "reasoning", text: "not signed" } as const;
+      const said = { type: "text", text: "Yes." } as const;
+      yield {
+        type: "finish",
+        reason: "stop",
+        message: { role: "assistant", content: [reasoning, plain, said] },
+      };
+    },
+  };
+  const reasons = (at: number): string[] =>
+    (sent[at] ?? []).flatMap(({ content, role }) =>
+      role !== "assistant" || typeof content === "string"
+        ? []
+        : content.flatMap((part) => part.type === "reasoning" ? [part.text] : [])
+    );
+  return { made, sent, reasons };
+}
+
+Deno.test("fallback() sends signed reasoning to the model that has written it, and to no other", async () => {
+  let isDown = false;
+  const a = signing("a", () => isDown);
+  const b = signing("b");
+  const model = fallback([fallback([a.made]), b.made]);
+  const messages: Message[] = [{ role: "user", content: "Hi" }];
+  for (const down of [false, true, false, false]) {
+    isDown = down;
+    const [event] = await Array.fromAsync(
+      model.stream({ ...REQUEST, messages: [...messages] }, new AbortController().signal),
+    );
+    if (event?.type === "finish") messages.push(event.message, { role: "user", content: "Go on" });
+  }
+  deepEqual(a.reasons(1), ["by a", "not signed", "not signed"]);
+  deepEqual(b.reasons(0), ["not signed"]);
+  const shown = a.sent[2] ?? [];
+  deepEqual(a.reasons(2), ["by a", "not signed", "not signed", "by a", "not signed"]);
+  // The same objects again: what was encoded for one request is not encoded anew for the next.
+  equal(shown[3], a.sent[1]?.[3]);
+  equal(shown[1], messages[1]);
+});
+
+Deno.test("fallback() measures as the dearest of its models, whoever answers", async () => {
+  const store = memoryStore();
+  const down = model("a", [], new SelvageError("model_unavailable", "no"));
+  const usage = { inputTokens: 100, outputTokens: 20 };
+  const b = model("b", [{ ...end, usage }]);
+  const both = fallback([
+    { ...down.made, tokenFactor: 1.5, media: "openai-tiles" },
+    { ...b.made, tokenFactor: 1.2, media: "anthropic" },
+  ]);
+  deepEqual([both.tokenFactor, both.media], [1.5, "anthropic"]);
+  const events = await Array.fromAsync(
+    runTurn({ agent: { model: both }, session: "s", input: "Hi" }, { store }),
+  );
+  const last = events.at(-1);
+  deepEqual(last?.type === "turn.finished" && last.usage, usage);
+  const { head } = await store.read({ tenant: "local", session: "s" }) ?? {};
+  const { state } = head?.meter as { readonly state: { readonly anchor: { readonly tokens: number } } };
+  equal(state.anchor.tokens, 150);
 });

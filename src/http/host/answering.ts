@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { TurnEvent } from "../../loop/events.ts";
 import { answerTurn } from "../../loop/turn.ts";
 import type { Lease } from "../../ports.ts";
 import { claimKey } from "../idempotency.ts";
@@ -57,7 +56,7 @@ async function goOn(
     readonly lease: Lease | null;
   },
 ): Promise<StartedTurn> {
-  const { store, clock, drain, notes } = parts;
+  const { store, drain, notes } = parts;
   const { session } = key;
   // Whether it is this turn that waits, is seen when its lease is taken; the agent is needed before.
   const agentName = lease?.agent ?? "default";
@@ -69,7 +68,7 @@ async function goOn(
     if (idempotency === undefined) return;
     await claimKey(store, { owner, idempotency, value: { turn, session, from } });
   };
-  const events = (): AsyncGenerator<TurnEvent, void> =>
+  const events: TurnRun["events"] = (ports) =>
     answerTurn({
       ...key,
       agent,
@@ -78,7 +77,7 @@ async function goOn(
       accept,
       signal: stop.signal,
       suspend: drain.signal,
-    }, { store, clock });
+    }, ports);
   const { id } = notes.of(owner);
   const run: TurnRun = {
     turn,

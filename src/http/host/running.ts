@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { TurnPorts } from "../../loop/agent.ts";
 import type { TurnEvent } from "../../loop/events.ts";
 import { closeLeft, wasTaken } from "../../loop/left.ts";
 import { resumeTurn } from "../../loop/turn.ts";
@@ -21,7 +22,7 @@ export interface TurnRun extends StoredTurnPlace {
   readonly stop: AbortController;
   readonly onDisconnect: OnDisconnect;
   /** Begins it. */
-  readonly events: () => AsyncGenerator<TurnEvent, void>;
+  readonly events: (ports: TurnPorts) => AsyncGenerator<TurnEvent, void>;
   /** What the log is told beside its events: the id of the request, and what was said. */
   readonly told?: { readonly request?: string; readonly input?: unknown };
 }
@@ -40,9 +41,13 @@ export async function addTurn(
   },
 ): Promise<FollowedTurn> {
   const exit = drain.enter();
-  const played = untilLost(events(), {
+  const { tell, onError } = log === undefined
+    ? {}
+    : turnTeller({ log, clock, key, turn, hasContent, ...told });
+  const ports: TurnPorts = { store, clock, ...(onError === undefined ? {} : { onError }) };
+  const played = untilLost(events(ports), {
     isElsewhere: async () => await leaseAt(store, { key, turn }) !== null,
-    ...(log === undefined ? {} : { tell: turnTeller({ log, clock, key, hasContent, ...told }) }),
+    ...(tell === undefined ? {} : { tell }),
   });
   return await registry.add({
     id: turn,
@@ -103,7 +108,7 @@ export async function resume(
   { turn, key, lease: { agent, onDisconnect } }: StoredTurnPlace & { readonly lease: Lease },
 ): Promise<FollowedTurn> {
   requireUp(parts, "take over");
-  const { store, clock, drain, limits } = parts;
+  const { drain, limits } = parts;
   const stop = new AbortController();
   const signals = { signal: stop.signal, suspend: drain.signal };
   const place = {
@@ -111,8 +116,7 @@ export async function resume(
     turn,
     agent: withLimits(agentNamed(parts, { name: agent }), limitsOf(limits, key)),
   };
-  const events = (): AsyncGenerator<TurnEvent, void> =>
-    resumeTurn({ ...place, ...signals }, { store, clock });
+  const events: TurnRun["events"] = (ports) => resumeTurn({ ...place, ...signals }, ports);
   return await addTurn(parts, { turn, key, stop, onDisconnect, events });
 }
 

@@ -5,7 +5,6 @@
  */
 import { SelvageError } from "../../core/errors.ts";
 import type { Agent } from "../../loop/agent.ts";
-import type { TurnEvent } from "../../loop/events.ts";
 import { resumeTurn, runTurn } from "../../loop/turn.ts";
 import type { Owner } from "../../ports.ts";
 import { claimKey } from "../idempotency.ts";
@@ -104,17 +103,16 @@ async function begin(
     NamedRequest,
 ): Promise<StartedTurn> {
   const { input } = asked;
-  const { store, clock, drain, notes } = parts;
+  const { drain, notes } = parts;
   const key = { ...owner, session };
   const limits = limitsOf(parts.limits, owner);
   const stop = new AbortController();
   const signals = { signal: stop.signal, suspend: drain.signal };
   const place = { ...key, agent: withLimits(agent, limits), ...signals };
-  const ports = { store, clock, newId: () => turn };
-  const events = (): AsyncGenerator<TurnEvent, void> =>
+  const events: TurnRun["events"] = (ports) =>
     input === null
       ? resumeTurn({ ...place, turn }, ports)
-      : runTurn({ ...asked, ...place, input, onDisconnect }, ports);
+      : runTurn({ ...asked, ...place, input, onDisconnect }, { ...ports, newId: () => turn });
   const { id } = notes.of(owner);
   const told = { ...(input === null ? {} : { input }), ...(id === undefined ? {} : { request: id }) };
   const run: TurnRun = { turn, key, stop, onDisconnect, events, told };
