@@ -4,9 +4,7 @@
  * @module
  */
 import type { Clock } from "../ports.ts";
-
-/** The longest that a timer can run; a longer one would fire at once. */
-const LONGEST_MS = 2 ** 31 - 1;
+import { callAfter } from "./timers.ts";
 
 /** Real time. Sleeping holds no timer once the signal has aborted. */
 export const systemClock: Clock = {
@@ -15,13 +13,13 @@ export const systemClock: Clock = {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = (): void => {
-        clearTimeout(timer);
+        takeBack();
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
+      const takeBack = callAfter(ms, () => {
         signal?.removeEventListener("abort", onAbort);
         resolve();
-      }, Math.min(ms, LONGEST_MS));
+      });
       signal?.addEventListener("abort", onAbort, { once: true });
     });
   },

@@ -599,19 +599,91 @@ async function startOfText(response, { maxLength, ...options }) {
 }
 
 var LONGEST_MS = 2 ** 31 - 1;
+var heap = [];
+var timer;
+var armed = Infinity;
+function callAfter(ms, call) {
+  const due = {
+    time: performance.now() + ms,
+    call,
+    at: heap.length
+  };
+  heap.push(due);
+  settle(due);
+  arm();
+  return () => {
+    if (heap[due.at] === due) remove(due);
+  };
+}
+function arm() {
+  const [first] = heap;
+  if (first === void 0) {
+    clearTimeout(timer);
+    timer = void 0;
+    armed = Infinity;
+  } else if (first.time < armed || timer === void 0) {
+    clearTimeout(timer);
+    const ms = Math.min(Math.max(0, first.time - performance.now()), LONGEST_MS);
+    armed = first.time;
+    timer = setTimeout(fire, Math.ceil(ms));
+  }
+}
+function fire() {
+  timer = void 0;
+  armed = Infinity;
+  const now = performance.now();
+  for (let [first] = heap; first !== void 0 && first.time <= now; [first] = heap) {
+    remove(first);
+    first.call();
+  }
+  arm();
+}
+function remove(due) {
+  const last = heap.pop();
+  if (last !== void 0 && last !== due) {
+    put(last, due.at);
+    settle(last);
+  }
+  if (heap.length === 0) arm();
+}
+function put(due, at2) {
+  heap[at2] = due;
+  due.at = at2;
+}
+function settle(due) {
+  for (; ; ) {
+    const above = heap[due.at - 1 >> 1];
+    if (due.at === 0 || above === void 0 || above.time <= due.time) break;
+    const { at: at2 } = above;
+    put(above, due.at);
+    put(due, at2);
+  }
+  for (; ; ) {
+    const [left, right] = [
+      heap[2 * due.at + 1],
+      heap[2 * due.at + 2]
+    ];
+    const below = right !== void 0 && left !== void 0 && right.time < left.time ? right : left;
+    if (below === void 0 || due.time <= below.time) break;
+    const { at: at2 } = below;
+    put(below, due.at);
+    put(due, at2);
+  }
+}
+
 var systemClock = {
   now: () => Date.now(),
   sleep(ms, signal) {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const onAbort = () => {
-        clearTimeout(timer);
+        takeBack();
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
+      const takeBack = callAfter(ms, () => {
         signal?.removeEventListener("abort", onAbort);
         resolve();
-      }, Math.min(ms, LONGEST_MS));
+      });
       signal?.addEventListener("abort", onAbort, {
         once: true
       });
@@ -4766,8 +4838,8 @@ function useScene(context) {
   ]);
   A2(() => {
     if (cutting === null) return;
-    const timer = setTimeout(() => setCutting(null), CUT_MS);
-    return () => clearTimeout(timer);
+    const timer2 = setTimeout(() => setCutting(null), CUT_MS);
+    return () => clearTimeout(timer2);
   }, [
     cutting
   ]);
