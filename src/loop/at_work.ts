@@ -6,6 +6,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Pause, ResultEntry, Said, Store, Tool, Usage, UserEntry } from "../ports.ts";
+import { countSummary } from "../telemetry/compaction.ts";
 import { TurnTelemetry } from "../telemetry/turn.ts";
 import type { TurnPlace, TurnPorts } from "./agent.ts";
 import { Asking } from "./asking.ts";
@@ -121,7 +122,7 @@ export class TurnAtWork {
           hasLeft: () => tokensOf(this.usage) < maxTokens,
           billed: (usage) => {
             this.usage = addUsage(this.usage, usage);
-            this.telemetry.summarized(summarizer.id, usage);
+            countSummary(summarizer.id, usage);
           },
         },
       },

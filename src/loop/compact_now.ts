@@ -10,6 +10,7 @@ import { maxProse } from "../compaction/fit_ledger.ts";
 import { pinnedEntries } from "../compaction/pins.ts";
 import type { Rejection } from "../core/verify.ts";
 import type { CompactionNote, Model, Usage } from "../ports.ts";
+import { countSummary, traceCompaction, type TracedCompaction } from "../telemetry/compaction.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { withCompaction } from "./asked.ts";
 import { atRest, readAtRest, type RestPlace } from "./at_rest.ts";
@@ -91,12 +92,20 @@ export async function compactNow(place: RestPlace, request: CompactRequest = {})
   }
   return await atRest(there, async (session, lost) => {
     const signal = request.signal === undefined ? lost : AbortSignal.any([lost, request.signal]);
-    const { answer, note } = await compact(session, { place: there, request, signal });
+    const { answer, note } = await traceCompaction(place.key.session, async () => {
+      const result = await compact(session, { place: there, request, signal });
+      return { told: toldOf(result.answer), result };
+    });
     if (note === undefined) return { change: {}, answer };
     const { context: { view, entries } } = session;
     const value = { ...view, made: { at: entries.length, note } };
     return { change: { view: { version: view.version, value }, flag: null }, answer };
   });
+}
+
+/** What telemetry is told. */
+function toldOf({ outcome, reason = "asked_for", ...facts }: CompactedSession): TracedCompaction {
+  return { ...facts, phase: outcome, reason: facts.violations?.[0]?.code ?? reason };
 }
 
 /** The agent as one compaction has it. */
@@ -135,7 +144,10 @@ async function compact(
   let usage: Usage | null = null;
   const account: SummaryAccount = {
     hasLeft: () => usage === null || tokensOf(usage) < (agent.maxTokens ?? Infinity),
-    billed: (bill) => void (usage = addUsage(usage ?? { inputTokens: 0, outputTokens: 0 }, bill)),
+    billed: (bill) => {
+      usage = addUsage(usage ?? { inputTokens: 0, outputTokens: 0 }, bill);
+      countSummary(model?.id ?? "", bill);
+    },
   };
   // Whoever has asked waits for it.
   const write = (model: Model, signal: AbortSignal): Promise<Writing> =>

@@ -4,18 +4,11 @@
  *
  * @module
  */
-import {
-  type Attributes,
-  type Context,
-  context,
-  isSpanContextValid,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from "@opentelemetry/api";
+import { type Attributes, type Context, context, type Span, SpanKind } from "@opentelemetry/api";
 import type { Usage } from "../core/usage.ts";
+import { startCompaction, tellCompaction, type TracedCompaction } from "./compaction.ts";
 import { instruments, tracer } from "./instruments.ts";
+import { fail, inside, recordTokens } from "./spans.ts";
 
 /** Which turn it is. */
 export interface TracedTurn {
@@ -31,21 +24,6 @@ export interface TracedTurn {
   readonly takeovers: number;
   /** Milliseconds since the epoch. */
   readonly clock: { now(): number };
-}
-
-/** What is told of a compaction. */
-export interface TracedCompaction {
-  readonly phase: "started" | "applied" | "deferred" | "rejected" | "exhausted";
-  readonly reason: string;
-  readonly method?: string;
-  readonly cut?: number;
-  readonly distance?: number;
-  readonly pairs?: number;
-  readonly tokensBefore?: number;
-  readonly tokensAfter?: number;
-  readonly resolved?: string;
-  readonly summary?: string;
-  readonly summaryFailure?: string;
 }
 
 /** Providers by the names that the semantic conventions have for them. */
@@ -135,11 +113,6 @@ export class TurnTelemetry {
     recordTokens(attributes, usage);
   }
 
-  /** The summarizer was billed for a call. */
-  summarized(model: string, usage: Usage): void {
-    recordTokens({ "gen_ai.request.model": model, "gen_ai.operation.name": "summarize" }, usage);
-  }
-
   /** Runs one call of a tool in a span of its own. */
   async tool<Outcome extends { readonly status: string; readonly ms: number }>(
     { ref, name }: { readonly ref: string; readonly name: string },
@@ -171,30 +144,14 @@ export class TurnTelemetry {
 
   /** Something became of a compaction. */
   compaction(told: TracedCompaction): void {
-    const { phase, reason, method, summary } = told;
     // One that waits for its summary has begun already; any other was made since the loop was last asked.
-    const span = this.#compacting ?? tracer().startSpan(
-      "agent.compact",
-      { startTime: this.#since, attributes: { "gen_ai.conversation.id": this.#traced.session } },
-      this.#inStep,
-    );
-    span.setAttributes(compactionAttributes(told));
-    if (phase === "started") {
-      this.#compacting = span;
-      return;
-    }
-    this.#compacting = null;
-    if (phase === "rejected" || phase === "exhausted") fail(span, reason);
-    span.end(Math.max(this.#since, this.#traced.clock.now()));
-    const { compactions, deferrals } = instruments();
-    if (phase === "deferred") deferrals.add(1, { "selvage.compaction.reason": reason });
-    else {
-      compactions.add(1, {
-        "selvage.compaction.phase": phase,
-        ...(method === undefined ? {} : { "selvage.compaction.method": method }),
-        ...(summary === undefined ? {} : { "selvage.compaction.summary": summary }),
-      });
-    }
+    const span = this.#compacting ?? startCompaction(this.#traced.session, {
+      startTime: this.#since,
+      within: this.#inStep,
+    });
+    tellCompaction(span, told);
+    this.#compacting = told.phase === "started" ? span : null;
+    if (told.phase !== "started") span.end(Math.max(this.#since, this.#traced.clock.now()));
   }
 
   /** An error was told. */
@@ -236,47 +193,10 @@ export class TurnTelemetry {
   }
 }
 
-/** The context inside a span; without a provider spans are nothing, and a context for each of them is not worth it. */
-function inside(outer: Context, span: Span): Context {
-  return isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : outer;
-}
-
-/** Marks a span as failed, by a code: sentences may hold what a user has said. */
-function fail(span: Span, type: string): void {
-  span.setAttribute("error.type", type);
-  span.setStatus({ code: SpanStatusCode.ERROR });
-}
-
-function recordTokens(attributes: Attributes, { inputTokens, outputTokens }: Usage): void {
-  const { tokens } = instruments();
-  tokens.record(inputTokens, { ...attributes, "gen_ai.token.type": "input" });
-  tokens.record(outputTokens, { ...attributes, "gen_ai.token.type": "output" });
-}
-
 function usageAttributes({ inputTokens, outputTokens, cachedTokens }: Usage): Attributes {
   return {
     "gen_ai.usage.input_tokens": inputTokens,
     "gen_ai.usage.output_tokens": outputTokens,
     ...(cachedTokens === undefined ? {} : { "gen_ai.usage.cache_read.input_tokens": cachedTokens }),
   };
-}
-
-function compactionAttributes(told: TracedCompaction): Attributes {
-  const { phase, reason, method, cut, distance, pairs, tokensBefore, tokensAfter } = told;
-  const { resolved, summary, summaryFailure } = told;
-  const all: Readonly<Record<string, string | number | undefined>> = {
-    phase,
-    reason,
-    method,
-    cut,
-    distance,
-    pairs,
-    "tokens.before": tokensBefore,
-    "tokens.after": tokensAfter,
-    resolved,
-    summary,
-    "summary.failure": summaryFailure,
-  };
-  const set = Object.entries(all).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set.map(([name, value]) => [`selvage.compaction.${name}`, value]));
 }

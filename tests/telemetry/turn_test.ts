@@ -1,9 +1,21 @@
 /** What turns report of themselves: spans in their places, numbers that add up, nothing that anybody has said. */
 import { deepEqual, doesNotMatch, equal, ok } from "node:assert/strict";
 import { context, trace } from "@opentelemetry/api";
-import type { Model } from "../../src/ports.ts";
+import { compactNow } from "../../src/loop/compact_now.ts";
+import type { Model, ModelEvent } from "../../src/ports.ts";
 import { type SeenSpan, startTracing, type Tracing } from "../support/tracing.ts";
-import { Bench, calls, endOf, eventsOf, finish, modelOf, prose, replies, tool } from "../support/turns.ts";
+import {
+  Bench,
+  calls,
+  endOf,
+  eventsOf,
+  finish,
+  KEY,
+  modelOf,
+  prose,
+  replies,
+  tool,
+} from "../support/turns.ts";
 
 /** A span with the names of those around it. */
 function path(span: SeenSpan): string {
@@ -207,4 +219,35 @@ Deno.test("a delta costs the telemetry nothing, however many there are", async (
   const many = await costOf(2_000);
   ok(many.deltas > few.deltas + 500, `${many.deltas} deltas`);
   equal(many.operations, few.operations);
+});
+
+Deno.test("a compaction between two turns is a span and a number, its summarizer's request inside it; a preview is none", async () => {
+  using tracing = startTracing();
+  const text = JSON.stringify({ narrative: "It was said.", outcomes: {} });
+  const usage = { inputTokens: 900, outputTokens: 20 };
+  const summarizer = modelOf(async function* () {
+    yield await Promise.resolve({ ...finish(text), usage } as ModelEvent);
+  }, { id: "writer" });
+  const bench = new Bench({ window: 16_000, agent: { summarizer: traced(summarizer) } });
+  for (let n = 0; n < 3; n++) await bench.run(prose(9_000, n));
+  const { agent, store, clock } = bench;
+  const place = { key: KEY, agent, store, clock };
+  const seen = (): readonly SeenSpan[] =>
+    named(tracing, "agent.compact").filter(({ parent }) => parent === null);
+  await compactNow(place, { compactTo: 0.1, dryRun: true });
+  deepEqual(seen(), []);
+  const { cut } = await compactNow(place, { compactTo: 0.1 });
+  await compactNow(place, { compactTo: 0.1 });
+  deepEqual(seen().map(({ attributes, ends }) => [attributes["selvage.compaction.phase"], ends]), [
+    ["applied", 1],
+    ["nothing", 1],
+  ]);
+  deepEqual(
+    [seen()[0]?.attributes["selvage.compaction.cut"], seen()[0]?.attributes["selvage.compaction.reason"]],
+    [cut, "asked_for"],
+  );
+  deepEqual(named(tracing, "fetch").map(path), ["agent.compact > fetch"]);
+  equal(sum(tracing, "selvage.compactions"), 1);
+  const billed = tracing.measured.filter(({ attributes }) => attributes["gen_ai.request.model"] === "writer");
+  deepEqual(billed.map(({ value }) => value), [900, 20]);
 });
