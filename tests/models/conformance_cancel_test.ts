@@ -101,7 +101,7 @@ conform((dialect, test) => {
     assert.deepEqual(seen, ["text.delta"]);
   });
 
-  test("leaves no upstream open of 500 clients that leave at once, after garbage collections", async () => {
+  test("leaves no upstream open of 500 clients that leave at once, in every phase, after garbage collections", async () => {
     const script = new URL("../support/clients_abort_script.ts", import.meta.url).pathname;
     const flags = [
       "--no-lock",
