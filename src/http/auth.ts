@@ -25,16 +25,9 @@ export type Auth = (
   context: AuthContext,
 ) => Principal | null | Promise<Principal | null>;
 
-/** Headers by which a proxy shows itself. */
-const PROXY_HEADERS = [
-  "forwarded",
-  "via",
-  "x-forwarded-for",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-real-ip",
-  "cf-connecting-ip",
-];
+/** Headers by which a proxy shows itself: those of the standards, `X-Forwarded-*`, and those of well-known services. */
+const PROXY_HEADER =
+  /^(?:forwarded|via|x-forwarded(?:-.+)?|x-original-.+|x-real-ip|(?:cf-connecting|true-client|fly-client|x-client|x-cluster-client)-ip)$/;
 
 /** Characters of the names of a tenant and a user: they become parts of keys in stores. */
 const MAX_NAME = 256;
@@ -42,7 +35,9 @@ const MAX_NAME = 256;
 /** Whether a host name or an address means this machine. */
 export function isLoopback(hostname: string): boolean {
   const plain = hostname.replace(/^::ffff:/i, "");
-  return plain === "localhost" || plain === "::1" || plain === "[::1]" || /^127(\.\d{1,3}){3}$/.test(plain);
+  if (plain === "localhost" || plain === "::1" || plain === "[::1]") return true;
+  // A name of four larger numbers is no address, and so might be somebody's.
+  return /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/.test(plain);
 }
 
 /** Settings of {@link openAccess}. */
@@ -73,13 +68,16 @@ export function openAccess({ origins = [] }: OpenAccessOptions = {}): Auth {
     if (peer !== null && !isLoopback(peer)) {
       throw refused(`the address ${peer}`, "a request from this machine");
     }
-    const proxied = PROXY_HEADERS.find((name) => headers.has(name));
+    const proxied = [...headers.keys()].find((name) => PROXY_HEADER.test(name));
     if (proxied !== undefined) {
       throw refused(`the header ${proxied}`, "a direct request from this machine");
     }
-    const host = (headers.get("host") ?? new URL(request.url).host).toLowerCase();
-    if (!isLoopback(host.replace(/:\d+$/, ""))) {
-      throw refused(`the host ${quoted(host)}`, "localhost or 127.0.0.1");
+    // Both: a request that names a whole URL is meant for that one, whatever its header says.
+    const { host: asked } = new URL(request.url);
+    for (const host of [asked, (headers.get("host") ?? asked).toLowerCase()]) {
+      if (!isLoopback(host.replace(/:\d+$/, ""))) {
+        throw refused(`the host ${quoted(host)}`, "localhost or 127.0.0.1");
+      }
     }
     // Requests have this header when they come over a network; one that a program makes for itself has none.
     if (peer === null && headers.has("host")) {

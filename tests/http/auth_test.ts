@@ -12,7 +12,13 @@ const REFUSED: readonly Record<string, string>[] = [
   { forwarded: "for=1.2.3.4" },
   { "x-forwarded-for": "1.2.3.4" },
   { "x-forwarded-host": "localhost" },
+  { "x-forwarded-port": "443" },
+  { "x-forwarded": "for=1.2.3.4" },
   { "x-real-ip": "1.2.3.4" },
+  { "true-client-ip": "1.2.3.4" },
+  { via: "1.1 edge" },
+  { host: "127.999.999.999" },
+  { host: "localhost." },
   { origin: "https://evil.example" },
   { origin: "null" },
 ];
@@ -71,6 +77,17 @@ Deno.test("openAccess() refuses a request that came over a network where nobody 
   await served.body?.cancel();
 });
 
+Deno.test("openAccess() refuses a request whose URL names another host than its header does", async () => {
+  const app = createApp({ agents: { default: { model } }, store: memoryStore() });
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, app.fetch);
+  for (const [url, host] of [["http://evil.example", "localhost"], ["http://localhost", "evil.example"]]) {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
+    const head = `GET ${url}/v1/sessions HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(head));
+    match(await new Response(connection.readable).text(), /^HTTP\/1\.1 403 /, `${url} for ${host}`);
+  }
+});
+
 Deno.test("openAccess() lets pages of the origins call that it is given, and of no other", async () => {
   const auth = openAccess({ origins: ["https://app.example"] });
   const from = (origin: string) =>
@@ -83,7 +100,7 @@ Deno.test("isLoopback() knows this machine from others", () => {
   for (const name of ["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"]) {
     equal(isLoopback(name), true, name);
   }
-  for (const name of ["0.0.0.0", "::", "10.0.0.1", "localhost.evil", "127.0.0.1.nip.io", ""]) {
+  for (const name of ["0.0.0.0", "::", "10.0.0.1", "localhost.evil", "127.0.0.1.nip.io", "127.0.0.256", ""]) {
     equal(isLoopback(name), false, name);
   }
 });
