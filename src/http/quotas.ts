@@ -34,6 +34,9 @@ interface Bucket {
   readonly by: string;
 }
 
+/** Lets a turn out again, which has ended, or has not started: then it is not charged. */
+export type Leave = (end?: { readonly hasStarted: boolean }) => Promise<void>;
+
 /** A turn that runs. `mark` tells it from a second try of the same name. */
 interface Place {
   readonly session: string;
@@ -71,7 +74,7 @@ export class Quotas {
   }
 
   /**
-   * Lets a turn in; call what it returns when the turn has ended here.
+   * Lets a turn in; call what it returns when the turn has ended here, or could not start.
    *
    * @param owner Whose turn it is.
    * @param entry The turn, and what its caller may have; `store` is where its session lives, by default where it is
@@ -86,7 +89,7 @@ export class Quotas {
       readonly limits: Limits;
       readonly store?: Store;
     },
-  ): Promise<() => Promise<void>> {
+  ): Promise<Leave> {
     const { turnsPerMinute, concurrentTurns, per } = limits;
     const group = per === "tenant" ? { tenant: owner.tenant } : owner;
     // The slot first: a turn that finds none is not charged.
@@ -102,29 +105,16 @@ export class Quotas {
       await leave();
       throw error;
     }
-    return leave;
+    return async ({ hasStarted } = { hasStarted: true }) => {
+      await leave();
+      if (!hasStarted && turnsPerMinute !== undefined) await this.#giveBack(owner, group, turnsPerMinute);
+    };
   }
 
   /** Takes one of the turns of a minute. */
   async #take(owner: Owner, group: Owner, limit: number): Promise<void> {
-    const { left, isTaken } = await this.#change<Bucket, { left: number; isTaken: boolean }>(
-      group,
-      { name: "limit/minute", ttlMs: 2 * MINUTE_MS },
-      (before, by) => {
-        const now = this.#clock.now();
-        const passed = Math.max(0, now - (before?.at ?? now));
-        const left = Math.min(limit, (before?.left ?? limit) + passed * limit / MINUTE_MS);
-        const isTaken = left >= 1 - 1e-9;
-        const value = isTaken ? { left: left - 1, at: Math.max(now, before?.at ?? now), by } : null;
-        return { value, result: { left: isTaken ? left - 1 : left, isTaken } };
-      },
-    );
-    const fullAfter = Math.ceil((limit - left) * 60 / limit);
-    const headers = {
-      "ratelimit-policy": `"turns";q=${limit};w=60`,
-      ratelimit: `"turns";r=${Math.floor(left + 1e-9)};t=${fullAfter}`,
-    };
-    this.#notes.of(owner).headers = headers;
+    const { left, isTaken } = await this.#fill(group, limit, (left) => left >= 1 - 1e-9 ? left - 1 : null);
+    const headers = this.#tell(owner, limit, left);
     if (isTaken) return;
     const seconds = Math.max(1, Math.ceil((1 - left) * 60 / limit));
     throw new SelvageError(
@@ -133,6 +123,42 @@ export class Quotas {
         `the next can start in ${seconds} s`,
       { fields: { limit, headers: { ...headers, "retry-after": String(seconds) } } },
     );
+  }
+
+  /** Gives one back: what did not start is no turn. */
+  async #giveBack(owner: Owner, group: Owner, limit: number): Promise<void> {
+    const { left } = await this.#fill(group, limit, (left) => Math.min(limit, left + 1));
+    this.#tell(owner, limit, left);
+  }
+
+  /** Changes what is left of the turns of a minute, once it has filled up until now; null leaves it as it was. */
+  async #fill(
+    group: Owner,
+    limit: number,
+    change: (left: number) => number | null,
+  ): Promise<{ readonly left: number; readonly isTaken: boolean }> {
+    return await this.#change<Bucket, { left: number; isTaken: boolean }>(
+      group,
+      { name: "limit/minute", ttlMs: 2 * MINUTE_MS },
+      (before, by) => {
+        const now = this.#clock.now();
+        const passed = Math.max(0, now - (before?.at ?? now));
+        const found = Math.min(limit, (before?.left ?? limit) + passed * limit / MINUTE_MS);
+        const left = change(found);
+        const value = left === null ? null : { left, at: Math.max(now, before?.at ?? now), by };
+        return { value, result: { left: left ?? found, isTaken: left !== null } };
+      },
+    );
+  }
+
+  /** Notes for the response how many turns are left; returns the headers that say so. */
+  #tell(owner: Owner, limit: number, left: number): Readonly<Record<string, string>> {
+    const headers = {
+      "ratelimit-policy": `"turns";q=${limit};w=60`,
+      ratelimit: `"turns";r=${Math.floor(left + 1e-9)};t=${Math.ceil((limit - left) * 60 / limit)}`,
+    };
+    this.#notes.of(owner).headers = headers;
+    return headers;
   }
 
   /** Takes a place among the turns that run. */

@@ -126,6 +126,28 @@ Deno.test("a request sent to two processes at once is one turn where only one is
   }
 });
 
+Deno.test("a turn that could not start is not charged, and the headers say so", async () => {
+  const script = () => calls("ask", {});
+  const { execute: _, ...ask } = tool("ask", () => "");
+  const app = makeApp(new ManualClock(), {
+    agents: { default: { model: scripted({ script }), tools: [ask] } },
+    limits: { turnsPerMinute: 2 },
+  });
+  async function start(body: object): Promise<readonly unknown[]> {
+    const text = JSON.stringify({ input: "Hi", stream: false, ...body });
+    const response = await app.request("/v1/turns", { method: "POST", body: text });
+    const { code, reason } = await response.json();
+    return [response.status, code ?? reason, response.headers.get("ratelimit")];
+  }
+  deepEqual(await start({ session: "s" }), [200, "paused", '"turns";r=1;t=30']);
+  for (let n = 0; n < 3; n++) {
+    deepEqual(await start({ session: "s" }), [409, "turn_paused", '"turns";r=1;t=30']);
+    deepEqual(await start({ input: " " }), [400, "input_empty", '"turns";r=1;t=30']);
+  }
+  deepEqual(await start({ session: "t" }), [200, "paused", '"turns";r=0;t=60']);
+  deepEqual(await start({ session: "u" }), [429, "rate_limited", '"turns";r=0;t=60']);
+});
+
 let rounds = 0;
 
 /** Many processes that let in turns of one caller, each with its own connection to one database. */

@@ -92,7 +92,7 @@ export async function addFor(
       if (added.isDone) await leave();
       return added;
     } catch (error) {
-      await leave();
+      await leave({ hasStarted: false });
       // What was waited for is of no interest any more then.
       requireUp(parts, "start");
       throw error;
