@@ -43,6 +43,18 @@ Deno.test({
     equal(refused.status, 401);
     ok(refused.headers.get("x-request-id"));
     await refused.body?.cancel();
+    // The pages, and what they load, are there for everybody.
+    for (const path of ["/", "/doctor"]) {
+      const page = await fetch(`${proxy.url}${path}`);
+      equal(page.headers.get("content-type"), "text/html; charset=utf-8");
+      ok(page.headers.has("content-security-policy"));
+      const loaded = [...(await page.text()).matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)];
+      ok(loaded.length > 1, `${path} loads ${loaded.length} files`);
+      for (const [, file = ""] of loaded) {
+        const served = await fetch(new URL(file, proxy.url + path));
+        deepEqual([served.status, (await served.text()).length > 500], [200, true], file);
+      }
+    }
     // A client that goes away cancels its turn, through the proxy too.
     const stop = new AbortController();
     const left = await fetch(`${proxy.url}/v1/turns`, {
