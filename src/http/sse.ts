@@ -30,10 +30,10 @@ export const DONE_FRAME = "data: [DONE]\n\n";
 const WRITE_CHARS = 16_384;
 
 /**
- * Turns of the microtask queue for which a write waits for one more event: more than it takes from the model to here,
- * so that events of one read of the model come together, and no time at all.
+ * Turns of the microtask queue for which a write waits for one more event: more than it takes from the model to here
+ * (about twenty), so that events of one read of the model come together, and no time at all.
  */
-const TURNS = 64;
+const TURNS = 32;
 
 /** Awaited again and again; anything else would be wrapped each time. */
 const NOW = Promise.resolve();

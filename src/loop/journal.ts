@@ -9,6 +9,7 @@ import type { StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Commit, Entry, Lease, SessionKey, Store } from "../ports.ts";
 import type { TurnEvent } from "./events.ts";
+import { type Rounds, roundsOf, type Task } from "./rounds.ts";
 
 /** How long a lease lives without a heartbeat, in milliseconds. */
 export const LEASE_TTL_MS = 10_000;
@@ -20,9 +21,6 @@ const LOOK_MS = 1_000;
 const EVENTS_WAIT_MS = 250;
 /** Characters of events that are stored without waiting. */
 const EVENTS_SIZE = 16_384;
-
-/** One for all: an exception with its stack costs as much as a commit. */
-const CLOSED = new DOMException("The journal is closed", "AbortError");
 
 /** The claim that asks for the end of a turn, whichever process runs it. */
 export function cancelName(turn: string): string {
@@ -46,11 +44,17 @@ export interface JournalOptions {
 /** Collects changes and commits them in order. */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #stop = new AbortController();
+  readonly #rounds: Rounds;
+  readonly #beat: Task = { run: () => void this.#look(), fail: (error) => this.#fail(error) };
+  readonly #soon: Task = { run: () => void this.#flushEvents(), fail: (error) => this.#fail(error) };
   #entries: Entry[] = [];
   #events: TurnEvent[] = [];
   #eventsSize = 0;
   #isWaiting = false;
+  #isCancelled = false;
+  #isClosed = false;
+  /** When the lease was renewed, in milliseconds since the epoch. */
+  #renewed: number;
   #rest: Omit<Commit, "entries" | "events"> = {};
   #queue: Promise<void> = Promise.resolve();
   #made: StoredView["made"];
@@ -60,7 +64,9 @@ export class Journal {
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#made = options.made;
-    void this.#beat();
+    this.#rounds = roundsOf(options.clock);
+    this.#renewed = options.clock.now();
+    this.#rounds.schedule(this.#beat, LOOK_MS);
   }
 
   /** Notes an entry for the next flush. */
@@ -80,7 +86,10 @@ export class Journal {
     this.#events.push(event);
     this.#eventsSize += sizeOf(event);
     if (this.#eventsSize >= EVENTS_SIZE) void this.flush();
-    else if (!this.#isWaiting) void this.#flushSoon();
+    else if (!this.#isWaiting && !this.#isClosed) {
+      this.#isWaiting = true;
+      this.#rounds.schedule(this.#soon, EVENTS_WAIT_MS);
+    }
   }
 
   /**
@@ -115,48 +124,40 @@ export class Journal {
     return done;
   }
 
-  /** Ends the heartbeat. */
+  /** Ends the heartbeat. The last flush has taken all events along. */
   close(): void {
-    this.#stop.abort(CLOSED);
+    this.#isClosed = true;
+    this.#rounds.cancel(this.#beat);
+    this.#rounds.cancel(this.#soon);
   }
 
   /** Stores events that nothing else has taken along. */
-  async #flushSoon(): Promise<void> {
-    this.#isWaiting = true;
-    try {
-      await this.#options.clock.sleep(EVENTS_WAIT_MS, this.#stop.signal);
-      if (this.#events.length > 0) void this.flush();
-    } catch {
-      // The journal was closed: its last flush has taken everything.
-    } finally {
-      this.#isWaiting = false;
-    }
+  #flushEvents(): void {
+    this.#isWaiting = false;
+    if (this.#events.length > 0) void this.flush();
   }
 
-  async #beat(): Promise<void> {
+  /** Looks whether the turn was cancelled, and keeps the lease. */
+  async #look(): Promise<void> {
     const { store, key, lease, clock, onCancel } = this.#options;
-    let renewed = clock.now();
-    let isCancelled = false;
     try {
-      for (;;) {
-        await clock.sleep(LOOK_MS, this.#stop.signal);
-        try {
-          if (!isCancelled && await store.claim(key, cancelName(lease.turn)) !== undefined) {
-            isCancelled = true;
-            onCancel();
-          }
-          if (clock.now() < renewed + HEARTBEAT_MS) continue;
-          await store.renew(key, lease, LEASE_TTL_MS);
-          renewed = clock.now();
-        } catch (error) {
-          // A store that is away for a moment costs nothing while the lease is good for another beat.
-          const isLost = error instanceof SelvageError && error.code === "lease_lost";
-          if (isLost || clock.now() + HEARTBEAT_MS >= renewed + LEASE_TTL_MS) throw error;
-        }
+      if (!this.#isCancelled && await store.claim(key, cancelName(lease.turn)) !== undefined) {
+        this.#isCancelled = true;
+        onCancel();
+      }
+      if (clock.now() >= this.#renewed + HEARTBEAT_MS) {
+        await store.renew(key, lease, LEASE_TTL_MS);
+        this.#renewed = clock.now();
       }
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#fail(error);
+      // A store that is away for a moment costs nothing while the lease is good for another beat.
+      const isLost = error instanceof SelvageError && error.code === "lease_lost";
+      if (isLost || clock.now() + HEARTBEAT_MS >= this.#renewed + LEASE_TTL_MS) {
+        if (!this.#isClosed) this.#fail(error);
+        return;
+      }
     }
+    if (!this.#isClosed) this.#rounds.schedule(this.#beat, LOOK_MS);
   }
 
   #fail(error: unknown): void {

@@ -41,7 +41,11 @@ export interface Connection {
   close(): void;
 }
 
-/** Bytes of the memory that a body is read into: as many as a TLS record can have. */
+/**
+ * Bytes of the memory that a body is read into: a few words' worth, which is what a slow model sends at a time and what
+ * each open stream holds; and as many as a TLS record can have from the first read on that had no room to spare.
+ */
+const FIRST_BYTES = 2_048;
 const READ_BYTES = 16_384;
 
 /** Memory of bodies that were read to their end, for the next ones; more than these are not worth keeping. */
@@ -69,15 +73,18 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
     };
   }
   // None once the body has ended: it is somebody else's then.
-  let memory: ArrayBuffer | null = spare.pop() ?? new ArrayBuffer(READ_BYTES);
+  let memory: ArrayBuffer | null = new ArrayBuffer(FIRST_BYTES);
+  let isFull = false;
   return {
     async read() {
       if (memory === null) return null;
+      if (isFull && memory.byteLength < READ_BYTES) memory = spare.pop() ?? new ArrayBuffer(READ_BYTES);
       const { done, value } = await reader.read(new Uint8Array(memory));
       // The memory went away with the read, and comes back with its bytes.
       memory = value?.buffer ?? null;
+      isFull = value?.byteLength === memory?.byteLength;
       if (!done) return value;
-      if (memory !== null && spare.length < MAX_SPARE) spare.push(memory);
+      if (memory?.byteLength === READ_BYTES && spare.length < MAX_SPARE) spare.push(memory);
       memory = null;
       return null;
     },
