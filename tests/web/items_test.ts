@@ -11,7 +11,7 @@ import { sayMark } from "../../src/web/chat/item.ts";
 import { type Item, Items } from "../../src/web/chat/items.ts";
 import { outputOf } from "../../src/web/chat/pending.ts";
 import { sampled } from "../../src/web/chat/timeline.ts";
-import { blocksOf } from "../../src/web/base/strip.ts";
+import { type Block, blocksOf } from "../../src/web/base/strip.ts";
 
 /** What somebody sees of items, without the names that are given to them. */
 function seen(items: Items): readonly unknown[] {
@@ -108,12 +108,18 @@ Deno.test("windowAtoms() fills a window with what the meter says, each atom with
 Deno.test("sayBlock() says what a block is to somebody who does not see it", () => {
   const atoms = windowAtoms(told.context);
   const blocks = blocksOf(atoms, { first: 0, end: atoms.length, room: 500, faults: [] });
-  match(sayBlock(blocks[0]!, false), /^Instructions and tools, about [\d,]+ tokens: always there$/);
-  match(sayBlock(blocks[1]!, false), /^Summary, about [\d,]+ tokens; Enter opens it$/);
-  match(sayBlock(blocks[2]!, false), /^User, e0, about \d+ tokens, pinned: it stays, word for word$/);
-  match(sayBlock(blocks[3]!, true), /^Assistant, e\d+, about \d+ tokens, a legal cut in front of it$/);
+  const items = new Items();
+  for (const entry of told.entries) items.entry(entry);
+  const say = (block: Block, hasCut: boolean) => sayBlock(block, hasCut, (seq) => items.holds(seq));
+  match(say(blocks[0]!, false), /^Instructions and tools, about [\d,]+ tokens: always there$/);
+  match(say(blocks[1]!, false), /^Summary, about [\d,]+ tokens; Enter opens it$/);
+  match(
+    say(blocks[2]!, false),
+    /^User, e0, “audit 12 units”, about \d+ tokens, pinned: it stays, word for word$/,
+  );
+  match(say(blocks[3]!, true), /^Assistant, e\d+, \w+ done, about \d+ tokens, a legal cut in front of it$/);
   const few = blocksOf(atoms, { first: 0, end: atoms.length, room: 2, faults: [] });
-  match(sayBlock(few[0]!, false), /^\d+ atoms from e0 on; Enter opens them/);
+  match(say(few[0]!, false), /^\d+ atoms from e0 on; Enter opens them/);
 });
 
 Deno.test("summaryLines() finds what can be recalled in a summary", () => {

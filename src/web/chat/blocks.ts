@@ -47,16 +47,24 @@ const MARKS: Readonly<Record<NonNullable<StripAtom["mark"]>, string>> = {
   summarised: "in the summary now; the original is kept",
 };
 
-/** Says what a block is. */
-export function sayBlock(block: Block, hasCut: boolean): string {
+/**
+ * Says what a block is.
+ *
+ * @param block The block.
+ * @param hasCut Whether there is a legal cut in front of it.
+ * @param holds Says what an entry holds.
+ */
+export function sayBlock(block: Block, hasCut: boolean, holds: (seq: number) => string): string {
   const { first, end, from, kind, tokens, isOpen, mark } = block;
   const size = `about ${plural(tokens, "token")}`;
   if (end - first === 1 && from === FIXED) return `Instructions and tools, ${size}: always there`;
   if (end - first === 1 && from === SUMMARY) return `Summary, ${size}; Enter opens it`;
+  const held = end - first === 1 ? holds(from) : "";
   const words = [
     end - first === 1
       ? `${KIND_NAMES[kind]}, e${from}`
       : `${plural(end - first, "atom")} from e${Math.max(0, from)} on; Enter opens them`,
+    ...(held === "" ? [] : [held]),
     size,
     ...(isOpen ? ["open: a call has no result yet"] : []),
     ...(mark === null ? [] : [MARKS[mark]]),

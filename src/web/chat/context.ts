@@ -40,9 +40,10 @@ export function ContextPanel({ session, client }: {
       </div>
     ` as VNode;
   }
+  const holds = (seq: number): string => items.holds(seq);
   const choose = (from: number): void => setChosen(from === chosen ? null : from);
   return html`<div class="context" role="region" aria-label="Context" tabindex="0">
-    <${Window} key=${name} context=${context} chosen=${chosen} onChoose=${choose} />
+    <${Window} key=${name} context=${context} holds=${holds} chosen=${chosen} onChoose=${choose} />
     ${
     chosen !== null && html`
       <div ref=${details} class="behind">
@@ -51,7 +52,7 @@ export function ContextPanel({ session, client }: {
       </div>
     `
   }
-    <${Log} key=${`log ${name}`} context=${context} chosen=${chosen} onChoose=${choose} />
+    <${Log} key=${`log ${name}`} context=${context} holds=${holds} chosen=${chosen} onChoose=${choose} />
     <${Timeline} items=${items} meter=${context.meter} />
     <${Explained} />
   </div>` as VNode;

@@ -62,6 +62,24 @@ export function sayContent(content: string | readonly (TextPart | FilePart)[]): 
     .join("\n");
 }
 
+/** What calls came to, in a word. */
+const STATES: Readonly<Record<CallState, string>> = {
+  writing: "being written",
+  running: "running",
+  waiting: "waiting",
+  ok: "done",
+  error: "failed",
+  aborted: "aborted",
+};
+
+/** Characters of a text at a glance. */
+const GLANCE = 60;
+
+function glance(text: string): string {
+  const line = text.slice(0, 4 * GLANCE).replaceAll(/\s+/g, " ").trim();
+  return line.length > GLANCE ? `${line.slice(0, GLANCE)} …` : line;
+}
+
 /** Reasons for a deferral or a rejection, in words. */
 const REASONS: Readonly<Record<string, string>> = {
   open_call: "a call is still open, and no cut may pass it",
@@ -92,11 +110,23 @@ export class Items {
   readonly points: (number | null)[] = [];
   /** Compactions, deferrals and rejections. */
   readonly marks: Mark[] = [];
+  /** What entries hold, by number: places of their items. */
+  readonly #places = new Map<number, number[]>();
   #next = 0;
 
   /** All of them, in order. */
   get all(): readonly Item[] {
     return this.#items;
+  }
+
+  /** What an entry holds, in a few words; empty where nobody has told which items are of it. */
+  holds(seq: number): string {
+    const told = (this.#places.get(seq) ?? []).map((at) => {
+      const item = this.#items[at];
+      if (item?.kind === "call") return `${item.name} ${STATES[item.state]}`;
+      return item !== undefined && "text" in item ? `“${glance(item.text)}”` : "";
+    });
+    return told.slice(0, 3).join(", ") + (told.length > 3 ? ` and ${told.length - 3} more` : "");
   }
 
   /** Takes in an entry of the log. */
@@ -119,6 +149,7 @@ export class Items {
     const { usage, message: { content }, calls = [], ref } = entry;
     this.points.push(usage === undefined ? null : usage.inputTokens + usage.outputTokens);
     for (const part of typeof content === "string" ? [{ type: "text", text: content } as const] : content) {
+      if (part.type === "text" && part.text !== "") this.#place(entry.seq);
       if (part.type === "text" || part.type === "reasoning") this.#say(part.type, part.text);
       else if (part.type === "file") this.#say("text", sayContent([part]));
       else if (part.type === "tool-result") this.#say("text", sayOutput(part.output));
@@ -209,8 +240,17 @@ export class Items {
   }
 
   #push(item: Item): void {
+    const seq = item.id.match(/^e(\d+)(?:\.\d+)?$/)?.[1];
+    if (seq !== undefined) this.#place(Number(seq));
     this.#items.push(item);
     this.#isOpen = false;
+  }
+
+  /** The item that comes next is of an entry. */
+  #place(seq: number): void {
+    const places = this.#places.get(seq);
+    if (places === undefined) this.#places.set(seq, [this.#items.length]);
+    else places.push(this.#items.length);
   }
 
   /** Whether the last item is text that goes on. */

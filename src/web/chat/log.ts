@@ -16,7 +16,7 @@ import type { WindowProps } from "./window.ts";
 type Range = { readonly first: number; readonly end: number } | null;
 
 /** It. */
-export function Log({ context, chosen, onChoose }: WindowProps): VNode {
+export function Log({ context, holds, chosen, onChoose }: WindowProps): VNode {
   const [range, setRange] = useState<Range>(null);
   const atoms = logAtoms(context);
   const { first, end } = range ?? { first: 0, end: atoms.length };
@@ -24,6 +24,7 @@ export function Log({ context, chosen, onChoose }: WindowProps): VNode {
     if (block.end - block.first > 1) setRange(block);
     else onChoose(block.from);
   };
+  const say = (block: Block, hasCut: boolean): string => sayBlock(block, hasCut, holds);
   const at = atoms.findIndex(({ from }) => from === chosen);
   return html`<section class="card log" aria-labelledby="log-title">
     <h2 id="log-title">What there is</h2>
@@ -36,6 +37,6 @@ export function Log({ context, chosen, onChoose }: WindowProps): VNode {
     <${Strip} label="The log, block by block" atoms=${atoms} first=${first} end=${end} cuts=${new Set(
     context.legalCuts,
   )}
-      faults=${[]} chosen=${at < 0 ? null : at} cutAt=${null} say=${sayBlock} onChoose=${choose} />
+      faults=${[]} chosen=${at < 0 ? null : at} cutAt=${null} say=${say} onChoose=${choose} />
   </section>` as VNode;
 }

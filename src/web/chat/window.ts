@@ -45,18 +45,21 @@ function useScene(context: InspectedContext): Scene {
 /** What {@link Window} shows. */
 export interface WindowProps {
   readonly context: InspectedContext;
+  /** Says what an entry holds. */
+  readonly holds: (seq: number) => string;
   /** First entry of the atom that is looked at, `SUMMARY` for the summary. */
   readonly chosen: number | null;
   onChoose(from: number): void;
 }
 
 /** It. */
-export function Window({ context: now, chosen, onChoose }: WindowProps): VNode {
+export function Window({ context: now, holds, chosen, onChoose }: WindowProps): VNode {
   const { context, cutAt } = useScene(now);
   const { meter, legalCuts, cut, flag } = context;
   const atoms = windowAtoms(context);
   const [range, setRange] = useState<{ readonly first: number; readonly end: number } | null>(null);
   useEffect(() => setRange(null), [now.view]);
+  const say = (block: Block, hasCut: boolean): string => sayBlock(block, hasCut, holds);
   const share = (tokens: number): string => `${Math.min(100, tokens / meter.window * 100)}%`;
   // Where nothing was cut yet, the log may be cut anywhere behind its first message.
   const cuts = new Set(legalCuts.filter((at) => at > cut));
@@ -83,7 +86,7 @@ export function Window({ context: now, chosen, onChoose }: WindowProps): VNode {
     Math.min(end, atoms.length)
   }
           cuts=${cuts} faults=${[]} chosen=${at < 0 ? null : at} cutAt=${cutAt} blockWidth=${BLOCK_WIDTH}
-          say=${sayBlock} onChoose=${choose} />
+          say=${say} onChoose=${choose} />
       </div>
       ${
     range === null && html`

@@ -1826,13 +1826,17 @@ var MARKS = {
   shortened: "its result is shown shortened",
   summarised: "in the summary now; the original is kept"
 };
-function sayBlock2(block, hasCut) {
+function sayBlock2(block, hasCut, holds) {
   const { first, end, from, kind, tokens, isOpen, mark } = block;
   const size = `about ${plural(tokens, "token")}`;
   if (end - first === 1 && from === FIXED) return `Instructions and tools, ${size}: always there`;
   if (end - first === 1 && from === SUMMARY) return `Summary, ${size}; Enter opens it`;
+  const held = end - first === 1 ? holds(from) : "";
   const words = [
     end - first === 1 ? `${KIND_NAMES[kind]}, e${from}` : `${plural(end - first, "atom")} from e${Math.max(0, from)} on; Enter opens them`,
+    ...held === "" ? [] : [
+      held
+    ],
     size,
     ...isOpen ? [
       "open: a call has no result yet"
@@ -1876,6 +1880,19 @@ function sayContent(content) {
   if (typeof content === "string") return content;
   return content.map((part) => part.type === "text" ? part.text : `[file ${part.filename ?? part.mediaType}]`).join("\n");
 }
+var STATES = {
+  writing: "being written",
+  running: "running",
+  waiting: "waiting",
+  ok: "done",
+  error: "failed",
+  aborted: "aborted"
+};
+var GLANCE = 60;
+function glance(text) {
+  const line = text.slice(0, 4 * GLANCE).replaceAll(/\s+/g, " ").trim();
+  return line.length > GLANCE ? `${line.slice(0, GLANCE)} \u2026` : line;
+}
 var REASONS = {
   open_call: "a call is still open, and no cut may pass it",
   atom_too_wide: "one atom alone is larger than what may stay",
@@ -1897,10 +1914,21 @@ var Items = class {
   points = [];
   /** Compactions, deferrals and rejections. */
   marks = [];
+  /** What entries hold, by number: places of their items. */
+  #places = /* @__PURE__ */ new Map();
   #next = 0;
   /** All of them, in order. */
   get all() {
     return this.#items;
+  }
+  /** What an entry holds, in a few words; empty where nobody has told which items are of it. */
+  holds(seq) {
+    const told = (this.#places.get(seq) ?? []).map((at2) => {
+      const item = this.#items[at2];
+      if (item?.kind === "call") return `${item.name} ${STATES[item.state]}`;
+      return item !== void 0 && "text" in item ? `\u201C${glance(item.text)}\u201D` : "";
+    });
+    return told.slice(0, 3).join(", ") + (told.length > 3 ? ` and ${told.length - 3} more` : "");
   }
   /** Takes in an entry of the log. */
   entry(entry) {
@@ -1932,6 +1960,7 @@ var Items = class {
         text: content
       }
     ] : content) {
+      if (part.type === "text" && part.text !== "") this.#place(entry.seq);
       if (part.type === "text" || part.type === "reasoning") this.#say(part.type, part.text);
       else if (part.type === "file") this.#say("text", sayContent([
         part
@@ -2056,8 +2085,18 @@ var Items = class {
     return this.#items[this.#calls.get(ref) ?? -1];
   }
   #push(item) {
+    const seq = item.id.match(/^e(\d+)(?:\.\d+)?$/)?.[1];
+    if (seq !== void 0) this.#place(Number(seq));
     this.#items.push(item);
     this.#isOpen = false;
+  }
+  /** The item that comes next is of an entry. */
+  #place(seq) {
+    const places = this.#places.get(seq);
+    if (places === void 0) this.#places.set(seq, [
+      this.#items.length
+    ]);
+    else places.push(this.#items.length);
   }
   /** Whether the last item is text that goes on. */
   #isOpen = false;
@@ -2434,7 +2473,7 @@ function Ledger({ client, session, context: { summary } }) {
     <ol class="ledger-lines">${shown.map((line, at2) => m2`<${Line} key=${line.ref ?? at2} line=${line} client=${client} session=${session} />`)}</ol>
     ${shown.length < lines.length && m2`<p><button type="button" onClick=${() => setAll(true)}>Show ${grouped(lines.length - shown.length)} more lines</button></p>`}`;
 }
-var STATES = {
+var STATES2 = {
   raw: "The model sees it as it is.",
   shortened: "The model sees a shortened result; this is the whole one.",
   pinned: "Pinned: the model sees it word for word, through every compaction.",
@@ -2444,7 +2483,7 @@ function Atom({ atom, client, session }) {
   const { from, to, tokens, shown, state: state2, open } = atom;
   const reference = to - from === 1 ? `e${from}` : `e${from}..e${to - 1}`;
   return m2`
-    <p class="lead">${STATES[state2]} ${open ? "A call of it has no result yet, so no cut may pass it." : ""}</p>
+    <p class="lead">${STATES2[state2]} ${open ? "A call of it has no result yet, so no cut may pass it." : ""}</p>
     <p class="facts"><span><code>${reference}</code></span> <span>${plural(to - from, "message")}</span>
           <span>${plural(tokens, "token")}${shown === tokens ? "" : `, of which the model is shown ${grouped(shown)}`}</span></p>
     <${Original} client=${client} session=${session} reference=${reference} />
@@ -2512,7 +2551,7 @@ function Legend() {
   `;
 }
 
-function Log({ context, chosen, onChoose }) {
+function Log({ context, holds, chosen, onChoose }) {
   const [range, setRange] = d2(null);
   const atoms = logAtoms(context);
   const { first, end } = range ?? {
@@ -2523,6 +2562,7 @@ function Log({ context, chosen, onChoose }) {
     if (block.end - block.first > 1) setRange(block);
     else onChoose(block.from);
   };
+  const say = (block, hasCut) => sayBlock2(block, hasCut, holds);
   const at2 = atoms.findIndex(({ from }) => from === chosen);
   return m2`<section class="card log" aria-labelledby="log-title">
     <h2 id="log-title">What there is</h2>
@@ -2530,7 +2570,7 @@ function Log({ context, chosen, onChoose }) {
     ${range !== null && m2`<p class="crumbs"><button type="button" onClick=${() => setRange(null)}>Whole log</button>
       <span>atoms ${grouped(first + 1)} to ${grouped(end)} of ${grouped(atoms.length)}</span></p>`}
     <${Strip} label="The log, block by block" atoms=${atoms} first=${first} end=${end} cuts=${new Set(context.legalCuts)}
-      faults=${[]} chosen=${at2 < 0 ? null : at2} cutAt=${null} say=${sayBlock2} onChoose=${choose} />
+      faults=${[]} chosen=${at2 < 0 ? null : at2} cutAt=${null} say=${say} onChoose=${choose} />
   </section>`;
 }
 
@@ -4619,8 +4659,8 @@ function markdown(text) {
   }
 }
 
-var GLANCE = 90;
-var STATES2 = {
+var GLANCE2 = 90;
+var STATES3 = {
   writing: "is being written",
   running: "running",
   waiting: "waits for you",
@@ -4634,7 +4674,7 @@ function clipped(text) {
   return left > 0 ? `${text.slice(0, MOST)}
 \u2026 and ${plural(left, "more character")}, in the log` : text;
 }
-function glance(args) {
+function glance2(args) {
   let text = args.slice(0, MOST);
   try {
     const parsed = JSON.parse(args);
@@ -4644,15 +4684,15 @@ function glance(args) {
   } catch {
   }
   const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length > GLANCE ? `${line.slice(0, GLANCE)} \u2026` : line;
+  return line.length > GLANCE2 ? `${line.slice(0, GLANCE2)} \u2026` : line;
 }
 function Call({ call }) {
   const { name, args, state: state2, output, isShortened, ms, progress } = call;
   const took = ms === null || ms < 1e3 ? "" : ` \xB7 ${(ms / 1e3).toFixed(1)} s`;
   return m2`
     <details class=${`call ${state2}`}>
-      <summary><span class="dot" aria-hidden="true"></span><b>${name}</b> <span class="glance">${glance(args)}</span>
-          <span class="state">${STATES2[state2]}${took}</span></summary>
+      <summary><span class="dot" aria-hidden="true"></span><b>${name}</b> <span class="glance">${glance2(args)}</span>
+          <span class="state">${STATES3[state2]}${took}</span></summary>
       <div class="call-body">
           <p class="fine">Arguments · <code>${call.id}</code></p>
           <pre tabindex="0" aria-label="Arguments">${clipped(args)}</pre>
@@ -4848,7 +4888,7 @@ function useScene(context) {
     cutAt: null
   };
 }
-function Window({ context: now, chosen, onChoose }) {
+function Window({ context: now, holds, chosen, onChoose }) {
   const { context, cutAt } = useScene(now);
   const { meter, legalCuts, cut, flag } = context;
   const atoms = windowAtoms(context);
@@ -4856,6 +4896,7 @@ function Window({ context: now, chosen, onChoose }) {
   A2(() => setRange(null), [
     now.view
   ]);
+  const say = (block, hasCut) => sayBlock2(block, hasCut, holds);
   const share = (tokens) => `${Math.min(100, tokens / meter.window * 100)}%`;
   const cuts = new Set(legalCuts.filter((at3) => at3 > cut));
   const choose = ({ first: first2, end: end2, from }) => {
@@ -4884,7 +4925,7 @@ function Window({ context: now, chosen, onChoose }) {
       <div class="used" style=${style}>
         <${Strip} label="The window, block by block" atoms=${atoms} first=${first} end=${Math.min(end, atoms.length)}
           cuts=${cuts} faults=${[]} chosen=${at2 < 0 ? null : at2} cutAt=${cutAt} blockWidth=${BLOCK_WIDTH2}
-          say=${sayBlock2} onChoose=${choose} />
+          say=${say} onChoose=${choose} />
       </div>
       ${range === null && m2`
       <i class="limit compact-at" style=${{
@@ -4927,16 +4968,17 @@ function ContextPanel({ session, client }) {
       </div>
     `;
   }
+  const holds = (seq) => items.holds(seq);
   const choose = (from) => setChosen(from === chosen ? null : from);
   return m2`<div class="context" role="region" aria-label="Context" tabindex="0">
-    <${Window} key=${name} context=${context} chosen=${chosen} onChoose=${choose} />
+    <${Window} key=${name} context=${context} holds=${holds} chosen=${chosen} onChoose=${choose} />
     ${chosen !== null && m2`
       <div ref=${details} class="behind">
         <${Details} client=${client} session=${name}
           context=${context} chosen=${chosen} onClose=${() => setChosen(null)} />
       </div>
     `}
-    <${Log} key=${`log ${name}`} context=${context} chosen=${chosen} onChoose=${choose} />
+    <${Log} key=${`log ${name}`} context=${context} holds=${holds} chosen=${chosen} onChoose=${choose} />
     <${Timeline} items=${items} meter=${context.meter} />
     <${Explained} />
   </div>`;
