@@ -7,12 +7,15 @@ import { entryTokens } from "../compaction/context.ts";
 import { parseRef } from "../compaction/originals.ts";
 import { pinnedEntries, wholeAtoms, withPins } from "../compaction/pins.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { Entry } from "../ports.ts";
+import type { Entry, SessionHead } from "../ports.ts";
 import { atRest, readAtRest, type RestPlace } from "./at_rest.ts";
 import type { MeasuredSession } from "./measured.ts";
 
 /** Share of the largest input that pins may take together: the rest is for what a user says next. */
 const PINS_SHARE = 0.5;
+
+/** Entries of one session that are pinned, or let go, after they were said. */
+const MAX_PINS = 500;
 
 /** One pin. */
 export interface Pin {
@@ -50,7 +53,7 @@ export async function listPins(place: RestPlace): Promise<Pins> {
  * @param request The ref, and whether it is to be pinned.
  * @returns The pins of the session from now on.
  * @throws SelvageError `entry_not_found`, `bad_pin` for what cannot be pinned, `pinned_too_big` where pins would take
- *   more than they may; what {@link atRest} throws.
+ *   more than they may, or there would be over 500; what {@link atRest} throws.
  */
 export async function setPin(
   place: RestPlace,
@@ -59,7 +62,7 @@ export async function setPin(
   return await atRest(place, async (session) => {
     const { context, head, meter } = session;
     const ref = pinnable(context.entries, asked);
-    const pins = { ...head.pins, [ref]: pinned };
+    const pins = withPin(head.pins, { ref, pinned, entries: context.entries });
     const answer = await pinsOf(session, pins);
     const { tokens, limit } = answer;
     if (pinned && tokens > limit) {
@@ -99,6 +102,32 @@ async function pinsOf(
     tokens: Math.ceil(tokens * meter.factor),
     limit: Math.floor(budget.maxInput * PINS_SHARE),
   };
+}
+
+/** What the head says of pins: only what the log does not say by itself, as the head is written with every commit. */
+function withPin(
+  before: SessionHead["pins"],
+  { ref, pinned, entries }: {
+    readonly ref: string;
+    readonly pinned: boolean;
+    readonly entries: readonly Entry[];
+  },
+): NonNullable<SessionHead["pins"]> {
+  const { [ref]: _, ...others } = before ?? {};
+  const entry = entries[Number(ref.slice(1))];
+  const isByItself = entry?.kind === "user" && entry.pinned === true;
+  if (pinned === isByItself) return others;
+  if (Object.keys(others).length >= MAX_PINS) {
+    throw new SelvageError(
+      "pinned_too_big",
+      `Cannot ${
+        pinned ? "pin" : "let go of"
+      } ${ref}: found ${MAX_PINS} entries pinned or let go in this session, ` +
+        "wanted fewer",
+      { fields: { limit: MAX_PINS, ref } },
+    );
+  }
+  return { ...others, [ref]: pinned };
 }
 
 /** The ref under which an entry is pinned. */

@@ -350,6 +350,40 @@ Deno.test("pins that would leave no room are refused with both numbers", async (
   ok(kept > 0 && tokens <= limit);
 });
 
+Deno.test("the head names only pins that the log does not, and 500 at the most", async () => {
+  const { bench, send, state } = await served(3);
+  const pin = async (ref: string, pinned: boolean) => await send("POST", "s/pins", { ref, pinned });
+  for (const ref of ["e0", "e1.0", "e3.0"]) equal((await pin(ref, false)).status, 200);
+  deepEqual((await state()).head.pins ?? {}, {});
+  await pin("e1.0", true);
+  deepEqual((await state()).head.pins, { "e1.0": true });
+  await pin("e2", false);
+  deepEqual((await state()).head.pins, {});
+  await Array.fromAsync(bench.start("Keep to it.", { ...KEY, pin: true }));
+  const own = `e${(await state()).entries.length - 2}`;
+  deepEqual((await pin(own, true)).pins.map(({ ref }) => ref), [own]);
+  deepEqual((await pin(own, false)).pins, []);
+  deepEqual((await state()).head.pins, { [own]: false });
+  deepEqual((await pin(own, true)).pins.map(({ ref }) => ref), [own]);
+  deepEqual((await state()).head.pins, {});
+  const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`e${n + 100}.0`, true]));
+  const { lease } = await bench.store.acquire(KEY, {
+    agent: "default",
+    owner: "o",
+    turn: "t9",
+    ttlMs: 10_000,
+  });
+  await bench.store.commit(KEY, lease, { pins: many, release: true });
+  const refused = await pin("e1.0", true);
+  deepEqual([refused.status, refused.code, refused.limit], [413, "pinned_too_big", 500]);
+  match(
+    refused.detail,
+    /^Cannot pin e1\.0: found 500 entries pinned or let go in this session, wanted fewer$/,
+  );
+  equal((await pin("e100.0", false)).status, 404);
+  equal((await pin("e1.0", false)).status, 200);
+});
+
 Deno.test("pins refuse what cannot be pinned, and what is somebody else's", async () => {
   const { send, who } = await served(2);
   for (

@@ -74,6 +74,8 @@ const RUN = [
   ...["model_bad_response", "model_stream_cut", "model_stream_error", "model_unreachable"],
   ...["model_rate_limited", "model_unavailable", "model_stalled"],
 ];
+/** What is said where an agent's tools are found out for a request. */
+const TOOLS = ["tools_unavailable", "tools_too_large"];
 const PAUSED = ["turn_not_paused", "call_not_found", "call_not_pending"];
 const BRANCHES = ["bad_fork", "too_many_branches"];
 /** What is refused where a session is read, or a branch of it. */
@@ -81,7 +83,7 @@ const SESSION = ["session_not_found", "branch_not_found", "bad_request"];
 /** What is refused where a session is changed between its turns. */
 const REST = [
   ...[...BODY, "session_not_found", "unknown_agent", "turn_running", "turn_paused", "turn_interrupted"],
-  ...["lease_lost", "tools_unavailable", "tools_too_large"],
+  ...["lease_lost", ...TOOLS],
 ];
 const TRANSCRIPT = [
   ...BODY,
@@ -224,7 +226,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "What the model is shown: every atom, the legal cuts, the summary, the meter",
     query: BRANCH,
     answers: ok(answers.sessionContext.meta({ id: "SessionContext" })),
-    codes: [...SESSION, "unknown_agent"],
+    codes: [...SESSION, "unknown_agent", ...TOOLS],
   },
   "GET /v1/sessions/:id/entries/:ref": {
     id: "getEntry",
@@ -256,7 +258,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "sessions",
     summary: "What stays verbatim through compactions",
     answers: ok(pins),
-    codes: ["session_not_found", "unknown_agent"],
+    codes: ["session_not_found", "unknown_agent", ...TOOLS],
   },
   "POST /v1/sessions/:id/pins": {
     id: "setPin",
