@@ -4,6 +4,7 @@ import { createApp } from "../../src/http/mod.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import type { Store } from "../../src/ports.ts";
+import { ManualClock } from "../support/clock.ts";
 import { calls, modelOf, replies, tool } from "../support/turns.ts";
 
 /** A service whose tool works until somebody stops it. */
@@ -102,6 +103,35 @@ Deno.test("a turn that is to go on without its client does so without a stream, 
   const again = { method: "POST", body: JSON.stringify({ session: "s", input: "And?", stream: false }) };
   await (await app.request("/v1/turns", again)).body?.cancel();
   match(await (await app.request("/v1/sessions/s/export")).text(), /gold/);
+});
+
+Deno.test("500 streams that are dropped at once leave no turn, no model call and no timer", async () => {
+  const COUNT = 500;
+  const clock = new ManualClock();
+  let asking = 0;
+  const model = modelOf(async function* (_, signal) {
+    asking++;
+    yield { type: "text.delta", text: "word " };
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    asking--;
+    throw signal.reason;
+  });
+  const store = memoryStore({ clock });
+  const agents = { default: { model } };
+  const app = createApp({ agents, store, clock });
+  const readers = await Promise.all(Array.from({ length: COUNT }, async (_, n) => {
+    const body = JSON.stringify({ session: `s${n}`, input: "Go on." });
+    const reader = (await app.request("/v1/turns", { method: "POST", body })).body?.getReader();
+    const decoder = new TextDecoder();
+    for (let text = ""; !text.includes("word ");) text += decoder.decode((await reader?.read())?.value);
+    return reader;
+  }));
+  equal(asking, COUNT);
+  await Promise.all(readers.map((reader) => reader?.cancel()));
+  equal(asking, 0);
+  deepEqual(clock.sleeping, []);
+  const { sessions } = await store.list({ tenant: "local" }, { limit: COUNT });
+  deepEqual([sessions.length, sessions.filter(({ head }) => head.lease !== undefined).length], [COUNT, 0]);
 });
 
 Deno.test("a connection that breaks off ends a turn without a stream on a real server", async () => {
