@@ -65,6 +65,8 @@ export class Quotas {
   readonly #notes: Notes;
   /** Turns that run here: of some no store knows. */
   readonly #here = new Set<string>();
+  /** The last change of each value that is under way here. */
+  readonly #changing = new Map<string, Promise<void>>();
 
   /** Counts in a store. What responses are to tell of it goes into the notes. */
   constructor({ store, clock, notes = new Notes() }: QuotasOptions) {
@@ -245,8 +247,29 @@ export class Quotas {
     return gone;
   }
 
-  /** Changes a value that others may change at the same time; `decide` is asked again until it was not too late. */
-  async #change<Value extends { readonly by: string }, Result>(
+  /** Changes a value behind the changes that are under way here: hundreds at once would all be too late but for one. */
+  #change<Value extends { readonly by: string }, Result>(
+    owner: Owner,
+    claim: { readonly name: string; readonly ttlMs: number },
+    decide: (
+      before: Value | undefined,
+      by: string,
+    ) => { readonly value: Value | null; readonly result: Result },
+  ): Promise<Result> {
+    const { tenant, user = null } = owner;
+    const at = JSON.stringify([tenant, user, claim.name]);
+    const changed = (this.#changing.get(at) ?? Promise.resolve()).then(() =>
+      this.#changeNow(owner, claim, decide)
+    );
+    const done = changed.then(() => {}, () => {}).then(() => {
+      if (this.#changing.get(at) === done) this.#changing.delete(at);
+    });
+    this.#changing.set(at, done);
+    return changed;
+  }
+
+  /** Changes a value that other processes may change at the same time; `decide` is asked until it was not too late. */
+  async #changeNow<Value extends { readonly by: string }, Result>(
     owner: Owner,
     { name, ttlMs }: { readonly name: string; readonly ttlMs: number },
     decide: (

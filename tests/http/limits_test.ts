@@ -8,7 +8,7 @@ import { kvStore } from "../../src/store/kv.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
 import { tempKv } from "../support/server.ts";
-import { calls, eventsOf, finish, modelOf, tool, waitingTool } from "../support/turns.ts";
+import { calls, eventsOf, finish, modelOf, tool, waitingTool, withCommit } from "../support/turns.ts";
 import { parseFrames } from "../support/sse.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 
@@ -181,6 +181,25 @@ Deno.test("counters are right over several processes on one database", async () 
   } finally {
     for (const store of stores) store.close();
   }
+});
+
+Deno.test("turns that start and end at once in one process ask the store a few times each, however many they are", async () => {
+  const clock = new ManualClock();
+  const inner = memoryStore({ clock });
+  let asked = 0;
+  const claim: Store["claim"] = (...args) => {
+    asked++;
+    return inner.claim(...args);
+  };
+  const store: Store = withCommit(inner, inner.commit.bind(inner));
+  const quotas = new Quotas({ store: { ...store, claim }, clock });
+  const limits = { concurrentTurns: 60, turnsPerMinute: 60 };
+  const enter = (n: number) => quotas.enter({ tenant: "acme" }, { turn: `t${n}`, session: `s${n}`, limits });
+  const leaves = await Promise.all(Array.from({ length: 60 }, (_, n) => enter(n)));
+  await rejects(enter(60), { code: "too_many_turns" });
+  await Promise.all(leaves.map((leave) => leave({ hasStarted: false })));
+  await (await enter(61))();
+  ok(asked <= 62 * 10, `${asked} times`);
 });
 
 Deno.test("turns at once are limited; one that ends, fails or is cancelled makes room", async () => {
