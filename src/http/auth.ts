@@ -73,7 +73,7 @@ export function openAccess({ origins = [] }: OpenAccessOptions = {}): Auth {
       throw refused(`the header ${proxied}`, "a direct request from this machine");
     }
     // Both: a request that names a whole URL is meant for that one, whatever its header says.
-    const { host: asked } = new URL(request.url);
+    const asked = URL.canParse(request.url) ? new URL(request.url).host : "";
     for (const host of [asked, (headers.get("host") ?? asked).toLowerCase()]) {
       if (!isLoopback(host.replace(/:\d+$/, ""))) {
         throw refused(`the host ${quoted(host)}`, "localhost or 127.0.0.1");

@@ -80,7 +80,11 @@ Deno.test("openAccess() refuses a request that came over a network where nobody 
 Deno.test("openAccess() refuses a request whose URL names another host than its header does", async () => {
   const app = createApp({ agents: { default: { model } }, store: memoryStore() });
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, app.fetch);
-  for (const [url, host] of [["http://evil.example", "localhost"], ["http://localhost", "evil.example"]]) {
+  const asked = [["http://evil.example", "localhost"], ["http://localhost", "evil.example"], ["", "[::"], [
+    "",
+    "a b",
+  ]];
+  for (const [url, host] of asked) {
     using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
     const head = `GET ${url}/v1/sessions HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`;
     await connection.write(new TextEncoder().encode(head));
