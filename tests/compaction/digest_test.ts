@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { clip, digestOf, firstSentence, LONG, renderArgs, shortHash } from "../../src/compaction/digest.ts";
+import { processorMs } from "../support/processor.ts";
 import { prose } from "../support/turns.ts";
 
 function args(input: unknown, verbatim: readonly string[] = []): unknown {
@@ -151,7 +152,7 @@ Deno.test("digestOf() gives the last counts, and no exit code is lost among them
   assert.ok(digest.length < 300);
 });
 
-Deno.test("digestOf() takes no more than a moment for what regular expressions dislike", () => {
+Deno.test("digestOf() takes no more than a moment for what regular expressions dislike", async () => {
   for (
     const text of [
       `exit${" ".repeat(1_000_000)}`,
@@ -160,9 +161,7 @@ Deno.test("digestOf() takes no more than a moment for what regular expressions d
       "1 ".repeat(500_000),
     ]
   ) {
-    const start = performance.now();
-    digestOf(text);
-    assert.ok(performance.now() - start < 2_000);
+    assert.ok(await processorMs(() => digestOf(text)) < 2_000);
   }
 });
 
