@@ -40,7 +40,9 @@ export async function idempotencyOf(
       { fields: { field: "idempotency-key" } },
     );
   }
-  const asked = new TextEncoder().encode(`${new URL(request.url).pathname}\n${text}`);
+  // Not parsed: a broken Host makes a URL that cannot be.
+  const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(request.url)?.[1] ?? "";
+  const asked = new TextEncoder().encode(`${path}\n${text}`);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", asked));
   return { idempotency: { key, fingerprint: digest.toHex() } };
 }

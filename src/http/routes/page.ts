@@ -28,7 +28,7 @@ function linked({ type, text }: Asset, pathname: string): Asset {
 export function pageRoutes(): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const small = [compress(), etag()] as const;
-  app.get("/", ...small, (c) => send(c, linked(CHAT_PAGE, new URL(c.req.url).pathname)));
+  app.get("/", ...small, (c) => send(c, linked(CHAT_PAGE, c.req.path)));
   app.get("/doctor", ...small, (c) => {
     c.header("content-security-policy", DOCTOR_POLICY);
     return send(c, DOCTOR_PAGE);
