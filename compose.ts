@@ -6,7 +6,7 @@
  */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Config, providerOf } from "./config.ts";
+import { type Config, providerOf, requireKeys } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import {
   apiKeys,
@@ -146,11 +146,14 @@ function demoAgent(): AppOptions["agents"][string] {
  * The options that settings stand for, all but the store.
  *
  * @param config The settings.
+ * @param own What a module of options has; its agents take the place of those of the settings, whose models then need
+ *   no key.
+ * @throws SelvageError `bad_config` where the key of a model is missing.
  */
-export function optionsFrom(config: Config): Omit<AppOptions, "store"> {
+export function optionsFrom(config: Config, own: Partial<AppOptions> = {}): Omit<AppOptions, "store"> {
   const { SELVAGE_API_KEYS: keys, SELVAGE_CORS: cors } = config;
   return {
-    agents: { default: makeAgent(config), ...(config.SELVAGE_DEMO === "1" ? { demo: demoAgent() } : {}) },
+    agents: own.agents ?? makeAgents(config),
     auth: keys === undefined ? openAccess({ origins: cors }) : apiKeys(keys),
     limits: limitsFrom(config),
     // What is made of a body takes several times its bytes.
@@ -158,7 +161,14 @@ export function optionsFrom(config: Config): Omit<AppOptions, "store"> {
     cors,
     log: logFrom(config),
     logContent: config.SELVAGE_LOG_CONTENT === "1",
+    ...own,
   };
+}
+
+/** The agents of the environment. */
+function makeAgents(config: Config): AppOptions["agents"] {
+  requireKeys(config);
+  return { default: makeAgent(config), ...(config.SELVAGE_DEMO === "1" ? { demo: demoAgent() } : {}) };
 }
 
 /**

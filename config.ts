@@ -132,7 +132,9 @@ const VARIABLES = {
     '{ "NAME": { "url", "headers"?, "timeoutMs"?, "needsApproval"? } }',
   ],
   SELVAGE_LOG: [
-    z.string().regex(/^(off|(debug|info|warn|error)(,(text|json))?)$/).default("info,text"),
+    // A level by itself is the same as the default is, with one level in place of another: lines for people.
+    z.string().regex(/^(off|(debug|info|warn|error)(,(text|json))?)$/)
+      .transform((log) => log === "off" || log.includes(",") ? log : `${log},text`).default("info,text"),
     "off, or debug, info, warn or error, then ,text or ,json",
   ],
   SELVAGE_LOG_CONTENT: [z.enum(["0", "1"]).default("0"), "1 or 0"],
@@ -196,6 +198,17 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
   // Closer together no compaction could save the tenth that makes it worth while.
   if (!(to <= 0.9 * at)) fail("SELVAGE_COMPACT_TO", String(to), `at most 0.9 of SELVAGE_COMPACT_AT (${at})`);
   if (!(at < stop)) fail("SELVAGE_COMPACT_AT", String(at), `less than SELVAGE_STOP_AT (${stop})`);
+  // A module of options may have agents of its own: whether the models here are asked is known once it is loaded.
+  if (config.SELVAGE_CONFIG === undefined) requireKeys(config);
+  return config;
+}
+
+/**
+ * Looks for the keys of the models that are named.
+ *
+ * @throws SelvageError `bad_config` where one is neither set nor, with a base URL of its own, done without.
+ */
+export function requireKeys(config: Config): void {
   for (const name of ["SELVAGE_MODEL", "SELVAGE_SUMMARIZER"] as const) {
     for (const model of config[name].split(",")) {
       const provider = providerOf(model);
@@ -206,5 +219,4 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
       fail(`${provider}_API_KEY`, "not set", `an API key, as ${name} is ${config[name]}`);
     }
   }
-  return config;
 }

@@ -28,10 +28,10 @@ function stopStart(message: string): never {
   Deno.exit(1);
 }
 
-/** Says something to whoever runs the server: a line, or in a log of JSON an entry. */
+/** Says something to whoever runs the server, at the level `info`: a sentence, or in a log of JSON an entry. */
 function say(message: string): void {
   if (config.SELVAGE_LOG.endsWith(",json")) options.log?.({ level: "info", event: "service", message });
-  else if (config.SELVAGE_LOG !== "off") console.error(message);
+  else if (/^(info|debug)/.test(config.SELVAGE_LOG)) console.error(message);
 }
 
 /** Opens the store. Without a path it is the file of a clone, on Deno Deploy the database that is assigned there. */
@@ -66,7 +66,9 @@ function keepFor(unusedMs: number): void {
   const work = async (): Promise<void> => {
     try {
       const deleted = await deleteUnused(store, { unusedMs, clock: systemClock, signal: drain.signal });
-      if (deleted > 0) say(`Deleted ${deleted} sessions that were unused for too long`);
+      if (deleted > 0) {
+        say(`Deleted ${deleted} ${deleted === 1 ? "session" : "sessions"} that nobody has used for too long`);
+      }
     } catch (error) {
       console.error("Cannot delete unused sessions:", error);
     }
@@ -104,7 +106,7 @@ try {
   config = parseConfig(Deno.env.toObject());
   const { SELVAGE_CONFIG: path, SELVAGE_API_KEYS: keys } = config;
   const own = path === undefined ? {} : await loadOptions(path, Deno.cwd());
-  options = { ...optionsFrom(config), ...own };
+  options = optionsFrom(config, own);
   isShut = keys !== undefined || own.auth !== undefined;
   const isDeploy = config.DENO_DEPLOY !== undefined || config.DENO_DEPLOYMENT_ID !== undefined;
   if (isDeploy && !isShut) {

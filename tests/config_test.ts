@@ -1,6 +1,8 @@
 import { deepEqual, equal, throws } from "node:assert/strict";
+import { optionsFrom } from "../compose.ts";
 import { parseConfig } from "../config.ts";
 import { SelvageError } from "../src/core/errors.ts";
+import { scripted } from "../src/models/scripted.ts";
 
 Deno.test("parseConfig() has a default for everything", () => {
   const config = parseConfig({ HOME: "/root" });
@@ -9,6 +11,18 @@ Deno.test("parseConfig() has a default for everything", () => {
   equal(config.SELVAGE_POLICY, "full");
   equal(config.SELVAGE_KV, undefined);
   deepEqual([config.SELVAGE_LOG, config.SELVAGE_LOG_CONTENT, config.SELVAGE_CORS], ["info,text", "0", []]);
+});
+
+Deno.test.each([["info", "info,text"], ["debug", "debug,text"], ["warn,json", "warn,json"], ["off", "off"]])(
+  "parseConfig() reads a level by itself as lines for people, as the default is: %s",
+  (given, log) => equal(parseConfig({ SELVAGE_LOG: given }).SELVAGE_LOG, log),
+);
+
+Deno.test("a module of agents takes the place of a model whose key is missing", () => {
+  const config = parseConfig({ SELVAGE_CONFIG: "./a.ts", SELVAGE_MODEL: "openai:x" });
+  const agents = { own: { model: scripted({ script: () => ({ text: "Hi" }) }) } };
+  deepEqual(optionsFrom(config, { agents }).agents, agents);
+  throws(() => optionsFrom(config, {}), /OPENAI_API_KEY is not set, wanted an API key, as SELVAGE_MODEL/);
 });
 
 Deno.test("parseConfig() takes an empty variable as one that is not set", () => {

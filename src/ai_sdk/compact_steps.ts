@@ -11,7 +11,7 @@ import type { Tool } from "../ports.ts";
 import { utf8Length } from "../tokens/counter.ts";
 import { modelFacts } from "../tokens/models.ts";
 import { budgetOf, LiveLoop, type LiveLoopOptions } from "./live_loop.ts";
-import type { CompactStepsOptions } from "./options.ts";
+import { type CompactStepsOptions, requireCompactSteps } from "./options.ts";
 import { LiveLoops } from "./live_loops.ts";
 import { loopRecall } from "./recall.ts";
 import { summarizerModel } from "./summarizer.ts";
@@ -48,7 +48,7 @@ export interface CompactSteps {
  * @returns The function for `prepareStep`. It throws `context_exhausted` where nothing makes the context small enough
  *   for the model to be called; its caller's loop then ends with that error.
  * @throws SelvageError `bad_budget` where the window or the shares do not work out.
- * @throws {TypeError} For a summarizer that is none.
+ * @throws {TypeError} For an option that is unknown, missing or of the wrong kind, and for a summarizer that is none.
  *
  * @example
  * ```ts
@@ -69,6 +69,7 @@ export interface CompactSteps {
  * ```
  */
 export function compactSteps(options: CompactStepsOptions): CompactSteps {
+  requireCompactSteps(options);
   const { window, fixed, store, owner, summarize, clock = systemClock, onEvent = () => {} } = options;
   budgetOf(options, fixed ?? 0);
   const summarizer = summarize === undefined ? null : summarizerModel(summarize, window);

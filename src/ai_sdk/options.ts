@@ -4,6 +4,23 @@
  * @module
  */
 import type { CompactionSettings } from "../compaction/budget.ts";
+import {
+  aClock,
+  aFunction,
+  anything,
+  byName,
+  hasMethods,
+  listOf,
+  number,
+  optionsOf,
+  requireOptions,
+  rule,
+  type Rules,
+  text,
+  whole,
+  yesOrNo,
+} from "../core/options.ts";
+import { COMPACTION } from "../loop/agent_options.ts";
 import type { TurnEventBody } from "../loop/events.ts";
 import type { AiSdkLanguageModel } from "../models/ai_sdk_types.ts";
 import type { Clock, Owner, Store } from "../ports.ts";
@@ -55,4 +72,33 @@ export interface CompactStepsOptions extends CompactionSettings {
   readonly onEvent?: (event: CompactStepsEvent) => void;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
+}
+
+const TOKENS = "a whole number of tokens, over 0";
+const RULES: Rules<CompactStepsOptions> = {
+  ...COMPACTION,
+  window: whole("the tokens that request and answer can have together: a whole number", { least: 1 }),
+  maxOutput: whole(TOKENS, { least: 1 }),
+  fixed: number("tokens, 0 or more", { least: 0 }),
+  tokenFactor: number("a number over 0", { least: Number.MIN_VALUE }),
+  store: rule("a store, or anything with its claim()", (value) => hasMethods(value, ["claim"])),
+  owner: optionsOf<Owner>({ tenant: text, user: text }, ["tenant"]),
+  // What it is told of a summarizer that is none says more than a rule could.
+  summarize: anything,
+  graceMs: number("milliseconds, 0 or more", { least: 0 }),
+  pin: aFunction,
+  verbatimArgs: byName("lists of arguments by the tool's name", listOf("a list of arguments", text)),
+  recall: yesOrNo,
+  onEvent: aFunction,
+  clock: aClock,
+};
+const rules = optionsOf(RULES, ["window"]);
+
+/**
+ * Throws where an option is unknown or of another kind, and where the window is missing.
+ *
+ * @throws {TypeError} Naming the option, what was found and what is wanted.
+ */
+export function requireCompactSteps(options: CompactStepsOptions): void {
+  requireOptions("make compactSteps()", options, rules);
 }

@@ -73,6 +73,7 @@ export interface Client {
  * that was sent twice is done once. A stream that breaks is gone on with by `Last-Event-ID`.
  *
  * @param options Where the service is, a key or headers, and limits on tries and time.
+ * @throws {TypeError} For an option that is unknown, missing or of the wrong kind.
  *
  * @example
  * ```ts

@@ -3,6 +3,20 @@
  *
  * @module
  */
+import {
+  aClock,
+  aFunction,
+  byName,
+  number,
+  optionsOf,
+  orFunction,
+  requireOptions,
+  rule,
+  type Rules,
+  secret,
+  text,
+  whole,
+} from "../core/options.ts";
 import { systemClock } from "../loop/clock.ts";
 import type { Clock } from "../ports.ts";
 import { type ReadOptions, startOfText, wholeText } from "./body.ts";
@@ -37,6 +51,23 @@ export interface ClientOptions {
   /** Milliseconds that a response may take to begin. Default 60,000. */
   readonly timeoutMs?: number;
 }
+
+const MS = number("milliseconds, over 0", { least: Number.MIN_VALUE });
+const RULES: Rules<ClientOptions> = {
+  url: rule(
+    "the address of the service",
+    (value) => value instanceof URL || typeof value === "string" && value !== "",
+  ),
+  apiKey: secret(text),
+  headers: secret(orFunction(byName("headers by name", secret(text)))),
+  fetch: aFunction,
+  clock: aClock,
+  random: aFunction,
+  maxTries: whole("a whole number of tries, 1 or more", { least: 1 }),
+  stallMs: MS,
+  timeoutMs: MS,
+};
+const rules = optionsOf(RULES, ["url"]);
 
 /** What is asked of the service. */
 export interface Asked {
@@ -123,8 +154,9 @@ export class Transport {
   readonly #stallMs: number;
   readonly #timeoutMs: number;
 
-  /** Makes it. */
+  /** Makes it; throws a TypeError for an option that is unknown, missing or of the wrong kind. */
   constructor(options: ClientOptions) {
+    requireOptions("make the client", options, rules);
     this.#url = String(options.url).replace(/\/+$/, "");
     // Called as a function of nothing: browsers refuse it as a method of something else.
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));

@@ -68,7 +68,7 @@ export function computeBudget(
   if (!(maxOutput > 0 && usable >= MIN_USABLE && usable < Infinity)) {
     throw new SelvageError(
       "bad_budget",
-      `Cannot set up the agent: found ${usable} tokens for messages (window ${model.window}, answer ` +
+      `Cannot use a window of ${model.window} tokens: found ${usable} of them for messages (answer ` +
         `${maxOutput}, system text and tools about ${fixed}), wanted at least ${MIN_USABLE}`,
     );
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import { isObject } from "../formats/format.ts";
+import { LIST_NAMES } from "../formats/shapes.ts";
 import { parseExact } from "../formats/source.ts";
 import { BOM, type Keeping, nameOfList, readJson, type TranscriptFile } from "./json.ts";
 import { cannotRead, Sniffed, splitLines } from "./text.ts";
@@ -33,7 +34,10 @@ async function shapeOf(file: string, text: Sniffed): Promise<"empty" | "json" | 
   } catch {
     return isNamedLines && line.startsWith("{") ? "lines" : "json";
   }
-  if (nameOfList(value) === undefined) return "lines";
+  // An object without a role that has messages, if not as a list, is a request in which something is wrong.
+  const isRequest = nameOfList(value) !== undefined ||
+    isObject(value) && !("role" in value) && LIST_NAMES.some((name) => Object.hasOwn(value, name));
+  if (!isRequest) return "lines";
   return await text.hasMore() ? "requests" : "json";
 }
 

@@ -133,9 +133,8 @@ export const aiSdk: Format = {
     if (typeof message["content"] === "string" && role !== "tool") {
       return [{ kind: role, part: null, text: message["content"], isText: true }];
     }
-    const pieces = listAt(message["content"], at, "content").map((found, part) =>
-      readModelPart(found, at, { role, part })
-    );
+    const pieces = listAt(message["content"], at, "content", role === "tool" ? "a list" : "text or a list")
+      .map((found, part) => readModelPart(found, at, { role, part }));
     const made = role === "assistant" ? undefined : pieces.find(isMade);
     if (made !== undefined) {
       throw badMessage(at, `content[${made.part}]`, {

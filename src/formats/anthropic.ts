@@ -25,7 +25,7 @@ function readContent(
   if (typeof content === "string") return { text: content, files: 0 };
   if (!Array.isArray(content)) return { text: jsonText(content, at, field), files: 0 };
   let files = 0;
-  const texts = listAt(content, at, field).map((block) => {
+  const texts = listAt(content, at, field, "text or a list").map((block) => {
     if (block["type"] === "text") return textAt(block["text"], at, `${field}.text`, "");
     if (!FILES.includes(String(block["type"]))) return jsonText(block, at, field);
     files++;
@@ -127,7 +127,9 @@ export const anthropic: Format = {
     }
     const content = message["content"];
     if (typeof content === "string") return [{ kind: role, part: null, text: content, isText: true }];
-    const pieces = listAt(content, at, "content").map((block, part) => readBlock(block, at, { role, part }));
+    const pieces = listAt(content, at, "content", "text or a list").map((block, part) =>
+      readBlock(block, at, { role, part })
+    );
     const made = role === "assistant" ? undefined : pieces.find(isMade);
     if (made !== undefined) {
       throw badMessage(at, `content[${made.part}]`, {

@@ -6,7 +6,7 @@
 import { SelvageError } from "../core/errors.ts";
 import { aiSdk } from "./ai_sdk.ts";
 import { anthropic } from "./anthropic.ts";
-import { sayValue } from "./fields.ts";
+import { sayValue } from "../core/options.ts";
 import { type Format, type FormatName, isObject, type JsonObject } from "./format.ts";
 import { gemini } from "./gemini.ts";
 import { openaiChat } from "./openai_chat.ts";

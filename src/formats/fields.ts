@@ -4,17 +4,9 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { sayValue } from "../core/options.ts";
 import { isObject, type JsonObject } from "./format.ts";
 import { parseExact } from "./source.ts";
-
-/** A value in a few words. */
-export function sayValue(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  if (typeof value !== "string") return String(value);
-  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-}
 
 /** Complains about a message that is not of its format. */
 export function badMessage(
@@ -42,9 +34,9 @@ export function textAt(value: unknown, at: number, field: string, fallback?: str
   throw badMessage(at, field, { found: value, wanted: "a string" });
 }
 
-/** A field that has to be a list of objects. */
-export function listAt(value: unknown, at: number, field: string): readonly JsonObject[] {
-  if (!Array.isArray(value)) throw badMessage(at, field, { found: value, wanted: "a list" });
+/** A field that has to be a list of objects; `wanted` says what else it may be, where something else was read before. */
+export function listAt(value: unknown, at: number, field: string, wanted = "a list"): readonly JsonObject[] {
+  if (!Array.isArray(value)) throw badMessage(at, field, { found: value, wanted });
   return value.map((item, index) => objectAt(item, at, `${field}[${index}]`));
 }
 

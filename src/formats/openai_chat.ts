@@ -23,7 +23,7 @@ const OTHERS = /^(thinking|reference|audio_transcript)$/;
 function readContent(content: unknown, at: number, kind: Piece["kind"]): readonly Piece[] {
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return [{ kind, part: null, text: content, isText: true }];
-  return listAt(content, at, "content").map((item, part): Piece => {
+  return listAt(content, at, "content", "text or a list").map((item, part): Piece => {
     const field = `content[${part}]`;
     const type = textAt(item["type"], at, `${field}.type`);
     if (type === "text" || type === "refusal") {

@@ -85,7 +85,7 @@ function readMessage(item: JsonObject, at: number): readonly Piece[] {
   }
   const content = item["content"];
   if (typeof content === "string") return [{ kind, part: null, text: content, isText: true }];
-  const pieces = listAt(content, at, "content").map((part, index): Piece => ({
+  const pieces = listAt(content, at, "content", "text or a list").map((part, index): Piece => ({
     kind,
     part: index,
     ...readPart(part, at, `content[${index}]`),

@@ -36,7 +36,7 @@ export function apiKeys(keys: Readonly<Record<string, string | readonly string[]
   const makeHashes = () =>
     Promise.all(all.map(async ({ tenant, key }) => ({ tenant, hash: await hashOf(key) })));
   let known: ReturnType<typeof makeHashes> | undefined;
-  return async ({ headers }) => {
+  const check: Auth = async ({ headers }) => {
     const shown = bearerOf(headers) ?? headers.get("x-api-key");
     if (shown === null) return null;
     const hash = await digest(shown);
@@ -45,6 +45,9 @@ export function apiKeys(keys: Readonly<Record<string, string | readonly string[]
     for (const one of await (known ??= makeHashes())) if (isSame(one.hash, hash)) tenant = one.tenant;
     return tenant === null ? null : { tenant };
   };
+  return Object.assign(check, {
+    wanted: "a key of the service as `Authorization: Bearer KEY` or `X-Api-Key: KEY`",
+  });
 }
 
 /**

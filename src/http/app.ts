@@ -6,6 +6,7 @@
 import { Hono } from "hono";
 import { SelvageError } from "../core/errors.ts";
 import type { Agent } from "../loop/agent.ts";
+import { requireAgent } from "../loop/agent_options.ts";
 import { budgetOf } from "../loop/measures.ts";
 import { systemClock } from "../loop/clock.ts";
 import { ownTools } from "../loop/tool_set.ts";
@@ -18,7 +19,7 @@ import { allowOrigins, secureHeaders } from "./headers.ts";
 import { TurnHost } from "./host.ts";
 import { makeParts } from "./host/parts.ts";
 import { Notes } from "./notes.ts";
-import type { AppOptions } from "./options.ts";
+import { type AppOptions, requireAppOptions } from "./options.ts";
 import { refuseOpenAI } from "./openai_errors.ts";
 import { problemOf, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
@@ -43,8 +44,8 @@ export type App = Hono;
  *
  * @param options Agents, store and authentication.
  * @returns An app with `fetch`; it can be mounted in another one with `other.route("/agent", app)`.
- * @throws TypeError when there is no agent, or an agent has two tools of one name; SelvageError `bad_budget` when
- *   an agent's window, answer and tools leave nothing for messages.
+ * @throws TypeError when there is no agent, an option is unknown or of the wrong kind, or an agent has two tools of one
+ *   name; SelvageError `bad_budget` when an agent's window, answer and tools leave nothing for messages.
  *
  * @example
  * ```ts
@@ -60,10 +61,8 @@ export type App = Hono;
  * ```
  */
 export function createApp(options: AppOptions): App {
-  if (Object.keys(options.agents).length === 0) {
-    throw new TypeError("Cannot make the app: found no agent, wanted at least one in `agents`");
-  }
-  for (const [name, agent] of Object.entries(options.agents)) requireAgent(name, agent);
+  requireAppOptions(options);
+  for (const [name, agent] of Object.entries(options.agents)) requireFit(name, agent);
   const auth = options.auth ?? openAccess();
   const app = new Hono<AppEnv>();
 
@@ -125,17 +124,8 @@ export function createApp(options: AppOptions): App {
 }
 
 /** What would fail in every turn of an agent fails when the app is made. */
-function requireAgent(name: string, agent: Agent): void {
-  const model: Partial<Agent["model"]> | undefined = agent.model;
-  if (typeof model?.stream !== "function" || !Number.isFinite(model.window)) {
-    throw new TypeError(
-      `Cannot make the agent ${name}: found ${
-        model === undefined
-          ? "no model"
-          : `a model without ${typeof model.stream === "function" ? "a window" : "a stream"}`
-      }, wanted one such as openaiChat(), anthropic(), or aiSdk() around a model of the AI SDK`,
-    );
-  }
+function requireFit(name: string, agent: Agent): void {
+  requireAgent(agent, `make the agent ${name}`);
   // Tools that are found out for each turn are held against the same there.
   const known = knownAgent(agent);
   requireNames(ownTools(known.tools).map((tool) => tool.name), `make the agent ${name}`);

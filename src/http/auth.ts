@@ -20,10 +20,12 @@ export interface AuthContext {
 }
 
 /** Finds the principal of a request; null means that it has not shown who it is. */
-export type Auth = (
-  request: Request,
-  context: AuthContext,
-) => Principal | null | Promise<Principal | null>;
+export interface Auth {
+  /** Says who it is. */
+  (request: Request, context: AuthContext): Principal | null | Promise<Principal | null>;
+  /** What a request is to show, in words for whoever has sent one that does not. Default: nothing is said of it. */
+  readonly wanted?: string;
+}
 
 /** Headers by which a proxy shows itself: those of the standards, `X-Forwarded-*`, and those of well-known services. */
 const PROXY_HEADER =
@@ -130,13 +132,17 @@ function hostnameOf(origin: string): string {
  * ```
  */
 export function anyOf(...auths: readonly Auth[]): Auth {
-  return async (request, context) => {
+  const wanted = [...new Set(auths.flatMap((auth) => auth.wanted === undefined ? [] : [auth.wanted]))].join(
+    ", or ",
+  );
+  const first: Auth = async (request, context) => {
     for (const auth of auths) {
       const principal = await auth(request, context);
       if (principal !== null) return principal;
     }
     return null;
   };
+  return wanted === "" ? first : Object.assign(first, { wanted });
 }
 
 /**
@@ -158,7 +164,12 @@ export async function authenticate(
     const { tenant, user } = principal;
     return { tenant, ...(user === undefined ? {} : { user }) };
   }
-  throw new SelvageError("unauthorized", "Cannot serve the request: it does not show who it comes from");
+  // The same for a key that is wrong and for none: nobody learns from it which keys there are.
+  const wanted = auth.wanted === undefined ? "" : `, wanted ${auth.wanted}`;
+  throw new SelvageError(
+    "unauthorized",
+    `Cannot serve the request: it does not show who it comes from${wanted}`,
+  );
 }
 
 /** The token of `Authorization: Bearer TOKEN`; null where there is none. */

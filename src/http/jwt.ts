@@ -110,7 +110,7 @@ export function jwt(options: JwtOptions): Auth {
     };
   }
 
-  return async ({ headers }) => {
+  const check: Auth = async ({ headers }) => {
     const token = bearerOf(headers);
     // What has no two dots is no such token: an API key, for another auth.
     if (token === null || token.split(".").length !== 3) return null;
@@ -119,4 +119,5 @@ export function jwt(options: JwtOptions): Auth {
     const user = payload?.[userClaim];
     return typeof tenant === "string" && typeof user === "string" ? { tenant, user } : null;
   };
+  return Object.assign(check, { wanted: "a token that is valid here as `Authorization: Bearer TOKEN`" });
 }

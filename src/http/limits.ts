@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { number, oneOf, optionsOf, requireOptions, type Rules, whole } from "../core/options.ts";
 import type { Agent } from "../loop/agent.ts";
 import type { Principal } from "./auth.ts";
 
@@ -28,18 +29,24 @@ export type LimitsOf = Limits | ((principal: Principal) => Limits);
 /** Turns at the same time that can be told apart: their names have to fit into one value of a store. */
 const MAX_CONCURRENT = 500;
 
-/** The limits of a caller. */
+const some = (most: number) => number(`a number over 0, up to ${most}`, { least: Number.MIN_VALUE, most });
+
+/** What limits have to be. */
+export const LIMITS: Rules<Limits> = {
+  turnsPerMinute: some(Infinity),
+  concurrentTurns: some(MAX_CONCURRENT),
+  steps: whole("a whole number of steps, 1 or more", { least: 1 }),
+  tokens: some(Infinity),
+  seconds: some(Infinity),
+  per: oneOf("user", "tenant"),
+};
+const rules = optionsOf(LIMITS);
+
+/** The limits of a caller; those that a function gives are checked as all others are. */
 export function limitsOf(limits: LimitsOf | undefined, principal: Principal): Limits {
-  const found = typeof limits === "function" ? limits(principal) : limits ?? {};
-  for (const name of ["turnsPerMinute", "concurrentTurns", "steps", "tokens", "seconds"] as const) {
-    const limit = found[name];
-    const most = name === "concurrentTurns" ? MAX_CONCURRENT : Infinity;
-    if (limit !== undefined && !(limit > 0 && limit <= most)) {
-      throw new RangeError(
-        `Cannot use limits: found ${name} ${limit}, wanted a number over 0, up to ${most}`,
-      );
-    }
-  }
+  if (typeof limits !== "function") return limits ?? {};
+  const found = limits(principal);
+  requireOptions("use the limits of a caller", found, rules);
   return found;
 }
 

@@ -80,6 +80,8 @@ export interface TellOptions {
   /** Whether texts are told, too. */
   readonly hasContent: boolean;
   readonly input?: unknown;
+  /** Whether another process has left the turn, and this one goes on with it. */
+  readonly isTakenOver?: boolean;
 }
 
 /** Tells of one turn. */
@@ -98,10 +100,12 @@ function failureFacts({ fields }: SelvageError, hasContent: boolean): Readonly<R
 
 /** Makes what tells of a turn. */
 export function turnTeller(
-  { log, clock, key: { tenant, user, session }, turn, request, hasContent, input }: TellOptions,
+  { log, clock, key: { tenant, user, session }, turn, request, hasContent, input, isTakenOver = false }:
+    TellOptions,
 ): TurnTeller {
   const begun = clock.now();
   let text = "";
+  let isToTell = isTakenOver;
   /** What is known of the error whose event is to come. */
   let failure: Readonly<Record<string, unknown>> = {};
 
@@ -118,10 +122,11 @@ export function turnTeller(
       case "tool.call":
         return hasContent ? { level: "info", name: event.name, input: event.input } : null;
       case "tool.result": {
-        const { name, status, ms, output } = event;
-        return hasContent
-          ? { level: "info", name, status, ms, output }
-          : { level: "debug", name, status, ms };
+        const { step, ref, name, status, ms, output } = event;
+        const facts = { name, status, ms, ...(hasContent ? { output } : {}) };
+        // What a tool throws is shown to the model, and ends nothing: whoever runs the service learns of it here.
+        if (status === "error") return { level: "info", event: "tool.failed", step, ref, ...facts };
+        return { level: hasContent ? "info" : "debug", ...facts };
       }
       case "compaction": {
         const { phase, reason, method } = event;
@@ -144,6 +149,11 @@ export function turnTeller(
   const of = { request, tenant, user, session, turn };
   return {
     tell(event) {
+      if (isToTell) {
+        isToTell = false;
+        const step = "step" in event ? { step: event.step } : {};
+        log({ level: "warn", event: "turn.taken_over", ...of, ...step });
+      }
       const facts = factsOf(event);
       if (facts !== null) log({ event: event.type, ...of, ...facts });
     },
@@ -158,4 +168,12 @@ export function turnTeller(
 /** A fault of the service, as its log has it. */
 export function stackOf(fault: unknown): string {
   return fault instanceof Error ? fault.stack ?? fault.message : String(fault);
+}
+
+/** Makes what is told of a turn that its process had left, and that was closed rather than gone on with. */
+export function closedTeller(
+  log: Log | undefined,
+  { tenant, user, session }: SessionKey,
+): (turn: string) => void {
+  return (turn) => log?.({ level: "warn", event: "turn.closed", tenant, user, session, turn });
 }

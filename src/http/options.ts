@@ -3,11 +3,27 @@
  *
  * @module
  */
+import {
+  aClock,
+  aFunction,
+  anything,
+  byName,
+  hasMethods,
+  listOf,
+  number,
+  optionsOf,
+  orFunction,
+  requireOptions,
+  rule,
+  type Rules,
+  text,
+  yesOrNo,
+} from "../core/options.ts";
 import type { Agent } from "../loop/agent.ts";
 import type { Clock, Store } from "../ports.ts";
 import type { Auth } from "./auth.ts";
 import type { Drain } from "./drain.ts";
-import type { LimitsOf } from "./limits.ts";
+import { LIMITS, type LimitsOf } from "./limits.ts";
 import type { Log } from "./log.ts";
 
 /** Settings of `createApp()`. */
@@ -34,4 +50,35 @@ export interface AppOptions {
   readonly newId?: (kind: "turn" | "session") => string;
   /** Once started, running turns are closed and new ones refused with `shutting_down`. */
   readonly drain?: Drain;
+}
+
+const RULES: Rules<AppOptions> = {
+  // Each agent is looked at by its name.
+  agents: byName("agents by name", anything),
+  store: rule(
+    "a store, such as memoryStore() or await kvStore()",
+    (value) => hasMethods(value, ["read", "acquire", "commit", "events", "claim"]),
+  ),
+  auth: aFunction,
+  limits: orFunction(optionsOf(LIMITS)),
+  maxBodyBytes: number("bytes, over 0", { least: Number.MIN_VALUE }),
+  cors: listOf("a list of origins", text),
+  log: aFunction,
+  logContent: yesOrNo,
+  clock: aClock,
+  newId: aFunction,
+  drain: rule("a Drain", (value) => hasMethods(value, ["start", "enter"])),
+};
+const options = optionsOf(RULES, ["agents", "store"]);
+
+/**
+ * Throws where an option of an app is unknown or of another kind, and where there is no agent.
+ *
+ * @throws {TypeError} Naming the option, what was found and what is wanted.
+ */
+export function requireAppOptions(found: AppOptions): void {
+  requireOptions("make the app", found, options);
+  if (Object.keys(found.agents).length === 0) {
+    throw new TypeError("Cannot make the app: found no agent, wanted at least one in `agents`");
+  }
 }

@@ -193,7 +193,9 @@ export class Quotas {
     if (found !== null && await join(await this.#gone(key.tenant, found)) !== null) {
       throw new SelvageError(
         "too_many_turns",
-        `Cannot start the turn: found ${limit} turns running, wanted less than that; try again when one has ended`,
+        `Cannot start the turn: found ${limit} ${
+          limit === 1 ? "turn" : "turns"
+        } running, wanted less than that; try again when one has ended`,
         { fields: { limit } },
       );
     }

@@ -27,7 +27,8 @@ export async function takeLease(
 ): Promise<SessionState & { readonly lease: Lease }> {
   const { agentName: agent = "default", onDisconnect, onPaused } = request;
   const asked = { agent, owner: turn, turn, ...(onDisconnect === undefined ? {} : { onDisconnect }) };
-  const take = () => acquireFree(ports.store, { key, clock, request: asked, onPaused });
+  const take = () =>
+    acquireFree(ports.store, { key, clock, request: asked, onPaused, onClosed: ports.onClosed });
   const isQueued = request.whenBusy === "enqueue";
   // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
   return await whileRunning(take, {
@@ -41,11 +42,12 @@ export async function takeLease(
 /** Takes a lease that nobody holds; what another turn left unfinished is closed first, unless it is to go on. */
 export async function acquireFree(
   store: Store,
-  { key, clock, request, onPaused }: {
+  { key, clock, request, onPaused, onClosed }: {
     readonly key: SessionKey;
     readonly clock: Clock;
     readonly request: Omit<LeaseRequest, "ttlMs">;
     readonly onPaused?: TurnRequest["onPaused"] | undefined;
+    readonly onClosed?: TurnPorts["onClosed"] | undefined;
   },
 ): Promise<SessionState & { readonly lease: Lease }> {
   for (;;) {
@@ -54,7 +56,7 @@ export async function acquireFree(
     } catch (error) {
       const left = turnInTheWay(error, onPaused);
       if (left === null) throw error;
-      await closeLeft(store, { key, clock, ...left });
+      await closeLeft(store, { key, clock, ...left, ...(left.takeover === "paused" ? {} : { onClosed }) });
     }
   }
 }

@@ -186,4 +186,6 @@ export interface TurnPorts {
    * Default: what is none of our own goes to standard error.
    */
   readonly onError?: (error: unknown) => void;
+  /** Told of a turn of the session that its process had left, and that is closed before this one begins. */
+  readonly onClosed?: (turn: string) => void;
 }

@@ -200,11 +200,15 @@ export async function endLeft(
 /** Closes a turn that nobody came back for, or can go on with: one that its process left, or that waits for answers. */
 export async function closeLeft(
   store: Store,
-  { clock, ...place }: LeftPlace & { readonly clock: Clock },
+  { clock, onClosed, ...place }: LeftPlace & {
+    readonly clock: Clock;
+    readonly onClosed?: ((turn: string) => void) | undefined;
+  },
 ): Promise<void> {
   try {
-    const { key } = place;
+    const { key, turn } = place;
     await endLeft(store, { ...await takeOver(store, place), key, clock, reason: "aborted" });
+    onClosed?.(turn);
   } catch (error) {
     // Somebody else was first: the next look at the session tells what came of it.
     if (!wasTaken(error)) throw error;

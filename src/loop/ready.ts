@@ -4,8 +4,10 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { requireOptions } from "../core/options.ts";
 import type { Clock, SessionKey } from "../ports.ts";
 import type { Agent, ReadyAgent } from "./agent.ts";
+import { requireAgent, someTools } from "./agent_options.ts";
 import { bounded } from "./bounded.ts";
 import { systemClock } from "./clock.ts";
 import { budgetOf, fixedTokens } from "./measures.ts";
@@ -20,7 +22,8 @@ const TOOLS_MS = 30_000;
  * @param agent The agent.
  * @param options Whose session it is, and what ends the wait.
  * @throws SelvageError `tools_unavailable` where the agent's function of tools throws, or does not answer,
- *   `tools_too_large` where what it gives leaves no room for messages; a TypeError where it gives two tools of one name;
+ *   `tools_too_large` where what it gives leaves no room for messages; a TypeError where it gives two tools of one name, or an option of
+ *   the agent is unknown or of the wrong kind;
  *   the signal's reason.
  */
 export async function readyAgent(
@@ -31,6 +34,7 @@ export async function readyAgent(
     readonly clock?: Clock | undefined;
   },
 ): Promise<ReadyAgent> {
+  requireAgent(agent, "run the turn");
   const { tools } = agent;
   if (typeof tools !== "function") return knownAgent(agent);
   signal.throwIfAborted();
@@ -41,6 +45,7 @@ export async function readyAgent(
   });
   signal.throwIfAborted();
   if (found.kind !== "done") throw unavailable(`they were not there in ${TOOLS_MS} ms`);
+  requireOptions("run the turn with the tools that were found out", found.value, someTools);
   requireNames(ownTools(found.value).map(({ name }) => name), "run the turn");
   const ready = { ...agent, tools: found.value };
   requireFit(ready);

@@ -6,6 +6,20 @@
 import * as z from "zod";
 import { TOOL_NAME, TOOL_NAME_RULE } from "../compaction/render.ts";
 import type { FilePart, TextPart, ToolOutput } from "../core/message.ts";
+import {
+  aFunction,
+  hasMethods,
+  listOf,
+  number,
+  oneOf,
+  optionsOf,
+  orFunction,
+  requireOptions,
+  rule,
+  type Rules,
+  text,
+  yesOrNo,
+} from "../core/options.ts";
 import { isUnparsed } from "../formats/call_input.ts";
 import { ABORTED_TEXT } from "../formats/mend_pairs.ts";
 import type { CallStatus, Clock, Tool, ToolContext, ToolInput } from "../ports.ts";
@@ -50,19 +64,33 @@ export interface ToolDefinition<Input> {
   readonly retain?: "latest" | "always" | "normal";
   /**
    * Does the work: what it returns is the output, which is text, a list of text and file parts, or any other JSON. What
-   * it throws becomes an error result that the model sees. An async generator tells its progress: what it yields is
-   * told to the client, what it returns is the output. Left out: the client runs the tool, and the turn pauses for its
-   * answer.
+   * it throws becomes an error result, and its message is shown to the model and to the client as it is: throw what both
+   * may read, and catch what says more than that (a connection string, a path, a query). An async generator tells its
+   * progress: what it yields is told to the client, what it returns is the output. Left out: the client runs the tool,
+   * and the turn pauses for its answer.
    */
   readonly execute?: (input: Input, context: ToolContext) => unknown;
 }
+
+const DEFINITION: Rules<ToolDefinition<Record<string, unknown>>> = {
+  name: text,
+  description: text,
+  input: rule("a zod schema", (value) => hasMethods(value, ["safeParse"])),
+  verbatimArgs: listOf("a list of names of arguments", text),
+  needsApproval: orFunction(yesOrNo),
+  timeoutMs: number("milliseconds, over 0", { least: Number.MIN_VALUE }),
+  sideEffect: oneOf("none", "some"),
+  retain: oneOf("latest", "always", "normal"),
+  execute: aFunction,
+};
+const aDefinition = optionsOf(DEFINITION, ["name", "description", "input"]);
 
 /**
  * Defines a tool.
  *
  * @param definition Name, description, zod schema of the input, and the function that does the work.
  * @returns A tool for an agent's `tools`.
- * @throws TypeError when the name does not fit what providers accept.
+ * @throws TypeError when the name does not fit what providers accept, or an option is unknown or of the wrong kind.
  *
  * @example
  * ```ts
@@ -79,6 +107,10 @@ export interface ToolDefinition<Input> {
  * ```
  */
 export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
+  const called = typeof definition?.name === "string"
+    ? `the tool ${definition.name.slice(0, 64)}`
+    : "the tool";
+  requireOptions(`define ${called}`, definition, aDefinition);
   const { name, description, input, execute, needsApproval = false } = definition;
   if (!TOOL_NAME.test(name)) {
     throw new TypeError(

@@ -66,7 +66,7 @@ function pieces(text: string): readonly string[] {
  * ```ts
  * import { scripted } from "@selvage/selvage/models";
  *
- * const model = scripted({ script: ({ messages }) => ({ text: `You sent ${messages.length} messages.` }) });
+ * const model = scripted({ script: ({ messages }) => ({ text: `Messages: ${messages.length}` }) });
  * console.log(model.id);
  * ```
  */

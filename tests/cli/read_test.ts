@@ -117,6 +117,7 @@ testInFolder(
       ["text.json", "hello", /Cannot read /],
       ["cut.json", '[{"role":"user"', /Cannot read /],
       ["other.json", '{"a":\n1}', /found no list of messages/],
+      ["text.json", '{"messages":"x"}', /found no list of messages/],
       ["bytes.json", new Uint8Array([0x5b, 0xff, 0x5d]), /no UTF-8/],
       ["role.json", '[{"role":"wizard","content":"x"}]', /message 0: found .* in role/],
       ["format.json", '[{"a":1}]', /Cannot tell the format/],

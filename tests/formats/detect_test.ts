@@ -93,8 +93,8 @@ Deno.test("readTranscript() takes no item for one of Responses that has no type 
 const refused = {
   'found "banana" in role, wanted "system", "developer"': [{ role: "banana", content: "x" }],
   "found nothing in role": [{ content: "x" }],
-  "found 5 in content, wanted a list": [user(5)],
-  "found an object in content, wanted a list": [user({})],
+  "found 5 in content, wanted text or a list": [user(5)],
+  "found an object in content, wanted text or a list": [user({})],
   'found "text" in content\\[0\\], wanted an object': [user(["text"])],
   'found "banana" in content\\[0\\].type, wanted "text"': [user([{ type: "banana" }])],
   'found "input_text" in content\\[0\\].type, wanted "text"': [user([{ type: "input_text", text: "x" }])],

@@ -118,3 +118,18 @@ Deno.test("turns of another tenant, and turns that never were, are not found", a
   }
   await (await app.request(`/v1/turns/${turn}/cancel`, { method: "POST" })).text();
 });
+
+Deno.test("GET /v1/turns/:id/events refuses a place that is no id of an event, and says which field has it", async () => {
+  const { app } = makeApp();
+  for (
+    const [path, headers, field] of [
+      ["", { "last-event-id": "banana" }, "Last-Event-ID"],
+      ["?after=7x", {}, "after"],
+    ] as const
+  ) {
+    const response = await app.request(`/v1/turns/t_1/events${path}`, { headers });
+    const { code, detail, field: named } = await response.json();
+    deepEqual([response.status, code, named], [400, "bad_request", field]);
+    ok(detail.includes("wanted the id of an event, such as t_1:7"), detail);
+  }
+});

@@ -83,7 +83,8 @@ Deno.test("limits may differ by caller, be shared by a tenant, and be none", asy
   equal(paid.headers.get("ratelimit"), null);
   await paid.body?.cancel();
   deepEqual(await statuses(Array.from({ length: 5 }, () => turn(app, "paid"))), [200, 200, 200, 200, 200]);
-  const wrong = makeApp(clock, { limits: { concurrentTurns: 501 } });
+  // What a function gives is known when it is asked; any other is refused when the app is made.
+  const wrong = makeApp(clock, { limits: (): Limits => ({ concurrentTurns: 501 }) });
   equal((await turn(wrong)).status, 500);
 });
 

@@ -36,7 +36,12 @@ if (import.meta.main) {
     );
     Deno.exit(2);
   }
-  const script: Settings["script"] = ({ messages }) => ({ text: `You sent ${messages.length} messages.` });
+  const script: Settings["script"] = ({ messages: { length } }) => ({
+    text: `You sent ${length} ${length === 1 ? "message" : "messages"}.`,
+  });
   const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
   console.log(`Listening on ${start({ script, port, ...LIMITS }).url}`);
+  console.log(
+    "It answers each request with one sentence and calls no tool; `deno task demo` shows one that does.",
+  );
 }

@@ -23,10 +23,10 @@ Deno.test.each([
   await using process = command(...names).spawn();
   const reader = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
-  const url = /^Listening on (http:\/\/127\.0\.0\.1:\d+(?:\/\w+)?)\n$/.exec(value)?.[1] ?? "";
+  const url = /^Listening on (http:\/\/127\.0\.0\.1:\d+(?:\/\w+)?)\n/.exec(value)?.[1] ?? "";
   assert.equal(new URL(url).pathname, base === "" ? "/" : base);
   const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-  assert.match(await response.text(), /You sent 1 messages\./);
+  assert.match(await response.text(), /You sent 1 message\./);
   await reader.cancel();
   await process.stderr.cancel();
 });

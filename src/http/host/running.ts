@@ -9,7 +9,7 @@ import { closeLeft, wasTaken } from "../../loop/left.ts";
 import { resumeTurn } from "../../loop/turn.ts";
 import type { Lease, OnDisconnect } from "../../ports.ts";
 import { type Limits, limitsOf, withLimits } from "../limits.ts";
-import { turnTeller } from "../log.ts";
+import { closedTeller, turnTeller } from "../log.ts";
 import type { FollowedTurn } from "../registry.ts";
 import { untilLost } from "../streams.ts";
 import { agentNamed, hasAgent, type HostParts, requireUp } from "./parts.ts";
@@ -24,7 +24,7 @@ export interface TurnRun extends StoredTurnPlace {
   /** Begins it. */
   readonly events: (ports: TurnPorts) => AsyncGenerator<TurnEvent, void>;
   /** What the log is told beside its events: the id of the request, and what was said. */
-  readonly told?: { readonly request?: string; readonly input?: unknown };
+  readonly told?: { readonly request?: string; readonly input?: unknown; readonly isTakenOver?: boolean };
 }
 
 /**
@@ -44,7 +44,8 @@ export async function addTurn(
   const { tell, onError } = log === undefined
     ? {}
     : turnTeller({ log, clock, key, turn, hasContent, ...told });
-  const ports: TurnPorts = { store, clock, ...(onError === undefined ? {} : { onError }) };
+  const onClosed = closedTeller(log, key);
+  const ports: TurnPorts = { store, clock, onClosed, ...(onError === undefined ? {} : { onError }) };
   const played = untilLost(events(ports), {
     isElsewhere: async () => await leaseAt(store, { key, turn }) !== null,
     ...(tell === undefined ? {} : { tell }),
@@ -117,16 +118,18 @@ export async function resume(
     agent: withLimits(agentNamed(parts, { name: agent }), limitsOf(limits, key)),
   };
   const events: TurnRun["events"] = (ports) => resumeTurn({ ...place, ...signals }, ports);
-  return await addTurn(parts, { turn, key, stop, onDisconnect, events });
+  return await addTurn(parts, { turn, key, stop, onDisconnect, events, told: { isTakenOver: true } });
 }
 
 /** Goes on with a turn that has no reader any more, left by its process: it is to end all the same. */
 export async function revive(parts: HostParts, place: StoredTurnPlace): Promise<void> {
-  const { store, clock } = parts;
+  const { store, clock, log } = parts;
   const lease = (await leaseAt(store, place))?.lease;
   if (lease?.turn !== place.turn || lease.expires > clock.now()) return;
   // No process may have its agent any more: the session is not to wait for one.
-  if (!hasAgent(parts, lease.agent)) return await closeLeft(store, { ...place, clock });
+  if (!hasAgent(parts, lease.agent)) {
+    return await closeLeft(store, { ...place, clock, onClosed: closedTeller(log, place.key) });
+  }
   try {
     (await resume(parts, { ...place, lease })).run();
   } catch (error) {

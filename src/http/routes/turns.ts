@@ -115,9 +115,21 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     host.requireUp("follow");
     const owner = c.get("principal");
     const turn = c.req.param("id");
-    const last = c.req.header("last-event-id") ?? c.req.query("after") ?? "";
-    // The id of another turn's event says nothing about this one: everything is sent.
+    const header = c.req.header("last-event-id");
+    const last = header ?? c.req.query("after") ?? "";
     const [, of, number] = last.match(/^(?:(.*):)?(\d{1,30})$/s) ?? [];
+    if (last !== "" && number === undefined) {
+      const field = header === undefined ? "after" : "Last-Event-ID";
+      const found = JSON.stringify(last.slice(0, 40));
+      throw new SelvageError(
+        "bad_request",
+        `Cannot follow the turn: ${field}: found ${found}, wanted the id of an event, such as ${
+          turn.slice(0, 64)
+        }:7`,
+        { fields: { field } },
+      );
+    }
+    // The id of another turn's event says nothing about this one: everything is sent.
     const seen = of === undefined || of === turn ? number : undefined;
     const found = await host.follow({ owner, turn, from: seen === undefined ? 0 : Number(seen) + 1 });
     if (found !== null) return stream(found);

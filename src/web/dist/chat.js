@@ -568,10 +568,10 @@ async function* readText({ body }, { clock, stallMs, signal }) {
       }
       waitsSince = null;
       if (isOver) break;
-      const text = decoder.decode(value, {
+      const text2 = decoder.decode(value, {
         stream: true
       });
-      if (text !== "") yield text;
+      if (text2 !== "") yield text2;
     }
     const rest = decoder.decode();
     if (rest !== "") yield rest;
@@ -582,20 +582,134 @@ async function* readText({ body }, { clock, stallMs, signal }) {
   }
 }
 async function wholeText(response, options) {
-  const text = await startOfText(response, {
+  const text2 = await startOfText(response, {
     ...options,
     maxLength: MAX_TEXT + 1
   });
-  if (text.length <= MAX_TEXT) return text;
+  if (text2.length <= MAX_TEXT) return text2;
   throw new ClientError("bad_answer", `Cannot read the answer: found over ${MAX_TEXT} characters, wanted less`);
 }
 async function startOfText(response, { maxLength, ...options }) {
-  let text = "";
+  let text2 = "";
   for await (const piece of readText(response, options)) {
-    text += piece;
-    if (text.length >= maxLength) break;
+    text2 += piece;
+    if (text2.length >= maxLength) break;
   }
-  return text;
+  return text2;
+}
+
+function sayValue(value) {
+  if (value === void 0) return "nothing";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "function") return "a function";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}\u2026` : value);
+}
+function rule(wanted, isFit) {
+  return (value) => isFit(value) ? null : {
+    field: "",
+    found: sayValue(value),
+    wanted
+  };
+}
+var text = rule("text", (value) => typeof value === "string");
+var yesOrNo = rule("true or false", (value) => typeof value === "boolean");
+var aFunction = rule("a function", (value) => typeof value === "function");
+var aClock = rule("a clock with now() and sleep()", (value) => hasMethods(value, [
+  "now",
+  "sleep"
+]));
+function number(wanted, { least, most = Infinity }) {
+  return rule(wanted, (value) => typeof value === "number" && value >= least && value <= most);
+}
+function whole(wanted, { least, most = Infinity }) {
+  return rule(wanted, (value) => (Number.isInteger(value) || value === Infinity) && Number(value) >= least && Number(value) <= most);
+}
+function hasMethods(value, names) {
+  return (typeof value === "object" || typeof value === "function") && value !== null && names.every((name) => typeof value[name] === "function");
+}
+function orFunction(first) {
+  return (value) => typeof value === "function" ? null : alsoWanting(first(value), "a function");
+}
+function alsoWanting(fault, wanted) {
+  return fault === null || fault.field !== "" ? fault : {
+    ...fault,
+    wanted: `${fault.wanted}, or ${wanted}`
+  };
+}
+function secret(of) {
+  return (value) => {
+    const fault = of(value);
+    return fault === null || !fault.found.startsWith('"') ? fault : {
+      ...fault,
+      found: "a text"
+    };
+  };
+}
+function byName(wanted, member) {
+  return (value) => {
+    if (!isPlain(value)) return {
+      field: "",
+      found: sayValue(value),
+      wanted
+    };
+    return firstFault(Object.entries(value).map(([name, item]) => [
+      name,
+      item,
+      member
+    ]));
+  };
+}
+function optionsOf(rules2, needed = []) {
+  const names = Object.keys(rules2);
+  return (value) => {
+    if (!isPlain(value)) {
+      const of = needed.length === 0 ? names : needed;
+      return {
+        field: "",
+        found: sayValue(value),
+        wanted: `an object with ${of.join(", ")}`
+      };
+    }
+    const unknown = Object.keys(value).find((name) => !Object.hasOwn(rules2, name));
+    if (unknown !== void 0) {
+      const wanted = `only ${names.join(", ")}`;
+      return {
+        field: unknown.slice(0, 60),
+        found: "an option that nobody knows",
+        wanted
+      };
+    }
+    return firstFault(Object.entries(rules2).flatMap(([name, of]) => value[name] === void 0 && !needed.includes(name) ? [] : [
+      [
+        name,
+        value[name],
+        of
+      ]
+    ]));
+  };
+}
+function isPlain(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function firstFault(items) {
+  for (const [name, value, of] of items) {
+    const fault = of(value);
+    if (fault === null) continue;
+    const joint = fault.field === "" || fault.field.startsWith("[") ? "" : ".";
+    return {
+      ...fault,
+      field: `${name}${joint}${fault.field}`
+    };
+  }
+  return null;
+}
+function requireOptions(action, options, of) {
+  const fault = of(options);
+  if (fault === null) return;
+  const { field, found, wanted } = fault;
+  throw new TypeError(`Cannot ${action}: ${field === "" ? "" : `${field}: `}found ${found}, wanted ${wanted}`);
 }
 
 var LONGEST_MS = 2 ** 31 - 1;
@@ -692,6 +806,25 @@ var systemClock = {
 };
 
 var MAX_PROBLEM = 1024 * 1024;
+var MS = number("milliseconds, over 0", {
+  least: Number.MIN_VALUE
+});
+var RULES = {
+  url: rule("the address of the service", (value) => value instanceof URL || typeof value === "string" && value !== ""),
+  apiKey: secret(text),
+  headers: secret(orFunction(byName("headers by name", secret(text)))),
+  fetch: aFunction,
+  clock: aClock,
+  random: aFunction,
+  maxTries: whole("a whole number of tries, 1 or more", {
+    least: 1
+  }),
+  stallMs: MS,
+  timeoutMs: MS
+};
+var rules = optionsOf(RULES, [
+  "url"
+]);
 var BACKOFF_MS = {
   first: 250,
   most: 1e4
@@ -758,8 +891,9 @@ var Transport = class {
   #own;
   #stallMs;
   #timeoutMs;
-  /** Makes it. */
+  /** Makes it; throws a TypeError for an option that is unknown, missing or of the wrong kind. */
   constructor(options) {
+    requireOptions("make the client", options, rules);
     this.#url = String(options.url).replace(/\/+$/, "");
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#headers = options.headers ?? {};
@@ -855,11 +989,11 @@ var Transport = class {
       }
     }
   }
-  #parse(text, status) {
+  #parse(text2, status) {
     try {
-      return text === "" ? null : JSON.parse(text);
+      return text2 === "" ? null : JSON.parse(text2);
     } catch (cause) {
-      const found = JSON.stringify(text.slice(0, 80));
+      const found = JSON.stringify(text2.slice(0, 80));
       throw new ClientError("bad_answer", `Cannot read the answer: found ${found}, wanted JSON`, {
         cause,
         status
@@ -868,7 +1002,7 @@ var Transport = class {
   }
   async #errorOf(response, { action, signal }) {
     const { status, headers } = response;
-    const text = await startOfText(response, {
+    const text2 = await startOfText(response, {
       ...this.reading(signal),
       maxLength: MAX_PROBLEM
     });
@@ -878,7 +1012,7 @@ var Transport = class {
     };
     let problem = null;
     try {
-      problem = JSON.parse(text);
+      problem = JSON.parse(text2);
     } catch {
     }
     if (typeof problem === "object" && problem !== null && "code" in problem) {
@@ -952,8 +1086,8 @@ var ClientSessions = class {
       signal
     });
     let rest = "";
-    for await (const text of readText(response, this.#transport.reading(signal))) {
-      const lines = (rest + text).split("\n");
+    for await (const text2 of readText(response, this.#transport.reading(signal))) {
+      const lines = (rest + text2).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) yield JSON.parse(line);
     }
@@ -1109,23 +1243,23 @@ var SseParser = class {
    * @returns The events that are whole now.
    * @throws ClientError `bad_answer` when one event has more than 64 Mi characters.
    */
-  push(text) {
+  push(text2) {
     const events = [];
     let from = 0;
-    if (text === "") return events;
-    if (this.#hasCr && text.startsWith("\n")) from = 1;
-    this.#hasCr = text.endsWith("\r");
+    if (text2 === "") return events;
+    if (this.#hasCr && text2.startsWith("\n")) from = 1;
+    this.#hasCr = text2.endsWith("\r");
     LINE_END.lastIndex = from;
-    for (let end = LINE_END.exec(text); end !== null; end = LINE_END.exec(text)) {
-      this.#rest.push(text.slice(from, end.index));
+    for (let end = LINE_END.exec(text2); end !== null; end = LINE_END.exec(text2)) {
+      this.#rest.push(text2.slice(from, end.index));
       from = LINE_END.lastIndex;
       const line = this.#rest.length === 1 ? this.#rest[0] ?? "" : this.#rest.join("");
       this.#rest = [];
       this.#take(line, events);
     }
-    if (from < text.length) {
-      this.#rest.push(text.slice(from));
-      this.#hold(text.length - from);
+    if (from < text2.length) {
+      this.#rest.push(text2.slice(from));
+      this.#hold(text2.length - from);
     }
     return events;
   }
@@ -1173,8 +1307,8 @@ async function* readEvents(response, { after, ...reading }) {
   }
   const parser = new SseParser();
   let last = after;
-  for await (const text of readText(response, reading)) {
-    for (const { id, event, data } of parser.push(text)) {
+  for await (const text2 of readText(response, reading)) {
+    for (const { id, event, data } of parser.push(text2)) {
       if (!isAfter(id, last)) continue;
       last = id;
       yield {
@@ -1186,9 +1320,9 @@ async function* readEvents(response, { after, ...reading }) {
   }
 }
 function isAfter(id, last) {
-  const [, turn, number] = id.match(/^(.*):(\d+)$/s) ?? [];
+  const [, turn, number2] = id.match(/^(.*):(\d+)$/s) ?? [];
   const [, lastTurn, seen] = last?.match(/^(.*):(\d+)$/s) ?? [];
-  return turn !== lastTurn || Number(number) > Number(seen);
+  return turn !== lastTurn || Number(number2) > Number(seen);
 }
 function bodyOf(data) {
   try {
@@ -1621,11 +1755,11 @@ function connect(onAway) {
   };
 }
 
-function grouped(number) {
-  return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+function grouped(number2) {
+  return Math.round(number2).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
-function plural(number, noun) {
-  return `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+function plural(number2, noun) {
+  return `${grouped(number2)} ${noun}${number2 === 1 ? "" : "s"}`;
 }
 
 var BLOCK_WIDTH = 9;
@@ -1850,8 +1984,8 @@ function sayBlock2(block, hasCut, holds) {
   ];
   return words.join(", ");
 }
-function summaryLines(text) {
-  return text.split("\n").filter((line) => line.trim() !== "").map((line) => {
+function summaryLines(text2) {
+  return text2.split("\n").filter((line) => line.trim() !== "").map((line) => {
     const [, ref, rest] = line.match(/^(e\d+(?:\.\d+|\.\.e\d+)?) (.*)$/) ?? [];
     return ref === void 0 ? {
       ref: null,
@@ -1869,12 +2003,12 @@ function sayMeter({ tokens, window, compactAt, stopAt }) {
   return `${grouped(Math.round(tokens))} of ${grouped(window)} tokens (${share} %), ${next}`;
 }
 
-function sayValue(value) {
+function sayValue2(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
 }
 function sayOutput(output) {
   if (output.type === "execution-denied") return `Not allowed${output.reason ? `: ${output.reason}` : ""}`;
-  return output.type === "content" ? sayContent(output.value) : sayValue(output.value);
+  return output.type === "content" ? sayContent(output.value) : sayValue2(output.value);
 }
 function sayContent(content) {
   if (typeof content === "string") return content;
@@ -1889,8 +2023,8 @@ var STATES = {
   aborted: "aborted"
 };
 var GLANCE = 60;
-function glance(text) {
-  const line = text.slice(0, 4 * GLANCE).replaceAll(/\s+/g, " ").trim();
+function glance(text2) {
+  const line = text2.slice(0, 4 * GLANCE).replaceAll(/\s+/g, " ").trim();
   return line.length > GLANCE ? `${line.slice(0, GLANCE)} \u2026` : line;
 }
 var REASONS = {
@@ -1971,7 +2105,7 @@ var Items = class {
     for (const { ref: ref2, name, input } of calls) {
       this.#call(ref2, {
         name,
-        args: sayValue(input),
+        args: sayValue2(input),
         state: "running"
       });
     }
@@ -2014,17 +2148,17 @@ var Items = class {
       case "tool.call":
         return this.#call(event.ref, {
           name: event.name,
-          args: sayValue(event.input),
+          args: sayValue2(event.input),
           state: "running"
         });
       case "tool.progress":
         return this.#call(event.ref, {
           name: event.name,
-          progress: sayValue(event.data)
+          progress: sayValue2(event.data)
         });
       case "tool.result": {
         const { ref, name, status, output, shortened, ms, denied } = event;
-        const said = denied === true ? "Not allowed" : sayValue(output);
+        const said = denied === true ? "Not allowed" : sayValue2(output);
         return this.#call(ref, {
           name,
           state: status,
@@ -2056,26 +2190,26 @@ var Items = class {
   waits(ref, { name, input }) {
     this.#call(ref, {
       name,
-      args: sayValue(input),
+      args: sayValue2(input),
       state: "waiting"
     });
   }
   /** What the user says, before the service has told of it. */
-  said(text) {
+  said(text2) {
     this.#push({
       kind: "user",
       id: this.#id(),
-      text,
+      text: text2,
       isPinned: false
     });
   }
   /** Says something in between. */
-  note(text, tone) {
+  note(text2, tone) {
     this.#push({
       kind: "note",
       id: this.#id(),
       tone,
-      text
+      text: text2
     });
   }
   #id() {
@@ -2103,20 +2237,20 @@ var Items = class {
   #close() {
     this.#isOpen = false;
   }
-  #say(kind, text) {
-    if (text === "") return;
+  #say(kind, text2) {
+    if (text2 === "") return;
     const last = this.#items.at(-1);
     if (this.#isOpen && last?.kind === kind) {
       this.#items[this.#items.length - 1] = {
         ...last,
-        text: last.text + text
+        text: last.text + text2
       };
       return;
     }
     this.#items.push({
       kind,
       id: this.#id(),
-      text
+      text: text2
     });
     this.#isOpen = true;
   }
@@ -2163,12 +2297,12 @@ var Items = class {
     });
   }
   #end(reason, id) {
-    const text = ENDS[reason];
-    if (text !== void 0) this.#push({
+    const text2 = ENDS[reason];
+    if (text2 !== void 0) this.#push({
       kind: "note",
       id: `end ${id}`,
       tone: "plain",
-      text
+      text: text2
     });
   }
 };
@@ -2447,7 +2581,7 @@ function Original({ client, session, reference }) {
   return m2`<div class="original">
     ${problem !== null && m2`<p class="notice bad" role="alert">${problem}</p>`}
     ${pages.length === 0 && problem === null && m2`<p class="fine" role="status">Reading ${reference} …</p>`}
-    ${pages.length > 0 && m2`<pre tabindex="0" aria-label=${`Original ${reference}`}>${pages.map(({ text }) => text).join("")}</pre>`}
+    ${pages.length > 0 && m2`<pre tabindex="0" aria-label=${`Original ${reference}`}>${pages.map(({ text: text2 }) => text2).join("")}</pre>`}
     ${next !== null && m2`<p><button type="button" onClick=${() => more(next)}>Read on (${grouped((last?.total ?? 0) - next)} characters left)</button></p>`}
   </div>`;
 }
@@ -2455,10 +2589,10 @@ function Original({ client, session, reference }) {
 var FIRST_LINES = 60;
 function Line({ line, client, session }) {
   const [isOpen, setOpen] = d2(false);
-  const { ref, text } = line;
-  if (ref === null) return m2`<li class="frame">${text}</li>`;
+  const { ref, text: text2 } = line;
+  if (ref === null) return m2`<li class="frame">${text2}</li>`;
   return m2`<li>
-    <p class="ledger-line"><code class="ref">${ref}</code> <span>${text}</span>
+    <p class="ledger-line"><code class="ref">${ref}</code> <span>${text2}</span>
       <button type="button" aria-expanded=${isOpen} aria-label=${`${isOpen ? "Close" : "Recall"} ${ref}`} onClick=${() => setOpen(!isOpen)}>
         ${isOpen ? "Close" : "Recall"}</button></p>
     ${isOpen && m2`<${Original} client=${client} session=${session} reference=${ref} />`}
@@ -4550,12 +4684,12 @@ var MAX_CHARS2 = 2e5;
 var MAX_DEPTH = 24;
 function safeLink(href) {
   try {
-    const { protocol, href: whole } = new URL(href);
+    const { protocol, href: whole2 } = new URL(href);
     return [
       "http:",
       "https:",
       "mailto:"
-    ].includes(protocol) ? whole : null;
+    ].includes(protocol) ? whole2 : null;
   } catch {
     return null;
   }
@@ -4567,8 +4701,8 @@ var ENTITIES = {
   quot: '"',
   "#39": "'"
 };
-function plain(text) {
-  return text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (whole, name) => ENTITIES[name] ?? whole);
+function plain(text2) {
+  return text2.replaceAll(/&(amp|lt|gt|quot|#39);/g, (whole2, name) => ENTITIES[name] ?? whole2);
 }
 function link(href, content) {
   const safe = safeLink(href);
@@ -4643,16 +4777,16 @@ function nodeOf(found, depth) {
 function nodesOf(tokens, depth) {
   return depth > MAX_DEPTH ? tokens.map(({ raw }) => raw) : tokens.map((token) => nodeOf(token, depth));
 }
-function markdown(text) {
+function markdown(text2) {
   const written = () => [
-    m2`<pre tabindex="0" aria-label="Text">${text}</pre>`
+    m2`<pre tabindex="0" aria-label="Text">${text2}</pre>`
   ];
-  if (text.length > MAX_CHARS2) return written();
+  if (text2.length > MAX_CHARS2) return written();
   try {
     return nodesOf(new w3({
       gfm: true,
       breaks: true
-    }).lex(text), 0);
+    }).lex(text2), 0);
   } catch (error) {
     if (error instanceof RangeError) return written();
     throw error;
@@ -4669,21 +4803,21 @@ var STATES3 = {
   aborted: "aborted"
 };
 var MOST = 2e4;
-function clipped(text) {
-  const left = text.length - MOST;
-  return left > 0 ? `${text.slice(0, MOST)}
-\u2026 and ${plural(left, "more character")}, in the log` : text;
+function clipped(text2) {
+  const left = text2.length - MOST;
+  return left > 0 ? `${text2.slice(0, MOST)}
+\u2026 and ${plural(left, "more character")}, in the log` : text2;
 }
 function glance2(args) {
-  let text = args.slice(0, MOST);
+  let text2 = args.slice(0, MOST);
   try {
     const parsed = JSON.parse(args);
     if (typeof parsed === "object" && parsed !== null) {
-      text = Object.values(parsed).map((value) => typeof value === "string" ? value : JSON.stringify(value)).join(" \xB7 ");
+      text2 = Object.values(parsed).map((value) => typeof value === "string" ? value : JSON.stringify(value)).join(" \xB7 ");
     }
   } catch {
   }
-  const line = text.replaceAll(/\s+/g, " ").trim();
+  const line = text2.replaceAll(/\s+/g, " ").trim();
   return line.length > GLANCE2 ? `${line.slice(0, GLANCE2)} \u2026` : line;
 }
 function Call({ call }) {
@@ -4992,16 +5126,16 @@ function Explained() {
   `;
 }
 
-function outputOf(text) {
+function outputOf(text2) {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text2);
   } catch {
-    return text;
+    return text2;
   }
 }
 function Waiting({ call, isShut, onAnswer }) {
   const { ref, name, input, reason } = call;
-  const [text, setText] = d2("");
+  const [text2, setText] = d2("");
   const [isSent, setSent] = d2(false);
   const send = (answer) => {
     setSent(true);
@@ -5012,9 +5146,9 @@ function Waiting({ call, isShut, onAnswer }) {
   return m2`
     <section class="card waiting" aria-label=${`${name} waits`}>
       <h3>${isApproval ? m2`May <code>${name}</code> run?` : m2`<code>${name}</code> is yours to run`}</h3>
-      <pre tabindex="0" aria-label="Arguments">${sayValue(input)}</pre>
+      <pre tabindex="0" aria-label="Arguments">${sayValue2(input)}</pre>
       <label for=${id}>${isApproval ? "Why not, for the model (optional)" : "Its result, as text or JSON"}</label>
-      <textarea id=${id} rows=${isApproval ? 1 : 3} value=${text} disabled=${isSent}
+      <textarea id=${id} rows=${isApproval ? 1 : 3} value=${text2} disabled=${isSent}
         onInput=${(event) => setText(event.target.value)}></textarea>
       <p class="actions">${isApproval ? m2`
           <button type="button" class="main" disabled=${isSent || isShut}
@@ -5028,8 +5162,8 @@ function Waiting({ call, isShut, onAnswer }) {
     approval: {
       ref,
       approved: false,
-      ...text.trim() === "" ? {} : {
-        reason: text.trim()
+      ...text2.trim() === "" ? {} : {
+        reason: text2.trim()
       }
     }
   })}>
@@ -5039,14 +5173,14 @@ function Waiting({ call, isShut, onAnswer }) {
             onClick=${() => send({
     result: {
       ref,
-      output: outputOf(text)
+      output: outputOf(text2)
     }
   })}>Send the result</button>
-          <button type="button" disabled=${isSent || isShut || text.trim() === ""}
+          <button type="button" disabled=${isSent || isShut || text2.trim() === ""}
             onClick=${() => send({
     result: {
       ref,
-      error: text
+      error: text2
     }
   })}>Send it as an error</button>
         `}</p>
@@ -5074,14 +5208,14 @@ function Welcome({ hasDemo, onDemo }) {
   </div>`;
 }
 function Composer({ session, agents }) {
-  const [text, setText] = d2("");
+  const [text2, setText] = d2("");
   const [agent, setAgent] = d2(null);
   const { standing } = session;
   const isRunning = standing === "running";
   const isShut = standing === "loading" || standing === "paused" || standing === "failed";
   const send = () => {
-    if (text.trim() === "" || isShut) return;
-    void session.send(text, agent);
+    if (text2.trim() === "" || isShut) return;
+    void session.send(text2, agent);
     setText("");
   };
   const onKey = (event) => {
@@ -5097,12 +5231,12 @@ function Composer({ session, agents }) {
     ${session.agent === null && agents.length > 1 && m2`<label class="agent">Agent
       <select onChange=${(event) => setAgent(event.target.value)}>
         ${agents.map((name) => m2`<option value=${name}>${name}</option>`)}</select></label>`}
-    <textarea aria-label="Message" rows="2" placeholder=${placeholder} value=${text}
+    <textarea aria-label="Message" rows="2" placeholder=${placeholder} value=${text2}
       disabled=${standing === "paused"} onKeyDown=${onKey}
       onInput=${(event) => setText(event.target.value)}></textarea>
     <div class="send">
       ${(isRunning || standing === "paused") && m2`<button type="button" onClick=${() => void session.stop()}>Stop</button>`}
-      <button type="submit" class="main" disabled=${isShut || text.trim() === ""}>Send</button>
+      <button type="submit" class="main" disabled=${isShut || text2.trim() === ""}>Send</button>
     </div>
   </form>`;
 }
@@ -5148,17 +5282,17 @@ var DEMO = {
   input: "Audit the workspace"
 };
 function named() {
-  const text = location.hash.slice(1);
+  const text2 = location.hash.slice(1);
   try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(text2);
   } catch {
-    return text;
+    return text2;
   }
 }
 var made = /* @__PURE__ */ new Set();
 function newName(prefix) {
   const random = crypto.getRandomValues(new Uint32Array(2));
-  const name = `${prefix}-${random.reduce((text, n3) => text + n3.toString(36), "")}`;
+  const name = `${prefix}-${random.reduce((text2, n3) => text2 + n3.toString(36), "")}`;
   made.add(name);
   return name;
 }

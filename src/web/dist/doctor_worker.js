@@ -798,17 +798,43 @@ function kindOf(records, first) {
   return isSummary ? "summary" : isResults ? "stray" : isSystem2 ? "system" : "user";
 }
 
+function sayValue(value) {
+  if (value === void 0) return "nothing";
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "function") return "a function";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return String(value);
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}\u2026` : value);
+}
+function rule(wanted, isFit) {
+  return (value) => isFit(value) ? null : {
+    field: "",
+    found: sayValue(value),
+    wanted
+  };
+}
+var text = rule("text", (value) => typeof value === "string");
+var yesOrNo = rule("true or false", (value) => typeof value === "boolean");
+var aFunction = rule("a function", (value) => typeof value === "function");
+var aClock = rule("a clock with now() and sleep()", (value) => hasMethods(value, [
+  "now",
+  "sleep"
+]));
+function hasMethods(value, names) {
+  return (typeof value === "object" || typeof value === "function") && value !== null && names.every((name) => typeof value[name] === "function");
+}
+
 var APPROVAL = "approval:";
 function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function parseExact(text) {
-  const value = JSON.parse(text);
+function parseExact(text2) {
+  const value = JSON.parse(text2);
   const { parse, rawJSON } = JSON;
-  if (rawJSON === void 0 || !/\d{16}/.test(text)) return value;
+  if (rawJSON === void 0 || !/\d{16}/.test(text2)) return value;
   try {
-    return parse(text, (_, found, { source }) => {
+    return parse(text2, (_, found, { source }) => {
       return typeof found === "number" && source !== void 0 && String(found) !== source ? rawJSON(source) : found;
     });
   } catch (error) {
@@ -817,13 +843,6 @@ function parseExact(text) {
   }
 }
 
-function sayValue(value) {
-  if (value === void 0) return "nothing";
-  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  if (typeof value !== "string") return String(value);
-  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}\u2026` : value);
-}
 function badMessage(at, field, { found, wanted }) {
   return new SelvageError("bad_message", `Cannot read message ${at}: found ${sayValue(found)} in ${field}, wanted ${wanted}`, {
     fields: {
@@ -847,10 +866,10 @@ function textAt(value, at, field, fallback) {
     wanted: "a string"
   });
 }
-function listAt(value, at, field) {
+function listAt(value, at, field, wanted = "a list") {
   if (!Array.isArray(value)) throw badMessage(at, field, {
     found: value,
-    wanted: "a list"
+    wanted
   });
   return value.map((item, index) => objectAt(item, at, `${field}[${index}]`));
 }
@@ -931,9 +950,9 @@ function objectArguments(value, at, field) {
     isMisshapen: true
   };
 }
-function parseOr(text, fallback) {
+function parseOr(text2, fallback) {
   try {
-    return parseExact(text);
+    return parseExact(text2);
   } catch {
     return fallback;
   }
@@ -1237,7 +1256,7 @@ function readOutput(output, at, field) {
     };
   }
   const items = listAt(output["value"], at, field);
-  const texts = items.map((item) => typeof item["text"] === "string" ? item["text"] : "").filter((text) => text !== "");
+  const texts = items.map((item) => typeof item["text"] === "string" ? item["text"] : "").filter((text2) => text2 !== "");
   return {
     text: texts.join("\n"),
     files: items.filter((item) => typeof item["text"] !== "string").length
@@ -1364,7 +1383,7 @@ var aiSdk = {
         }
       ];
     }
-    const pieces = listAt(message["content"], at, "content").map((found, part) => readModelPart(found, at, {
+    const pieces = listAt(message["content"], at, "content", role === "tool" ? "a list" : "text or a list").map((found, part) => readModelPart(found, at, {
       role,
       part
     }));
@@ -1385,13 +1404,13 @@ var aiSdk = {
     ];
   },
   addResults(message, results) {
-    const written = results.map(({ callId, name, text, isError, raw }) => raw ?? {
+    const written = results.map(({ callId, name, text: text2, isError, raw }) => raw ?? {
       type: "tool-result",
       toolCallId: callId,
       toolName: name,
       output: {
         type: isError ? "error-text" : "text",
-        value: text
+        value: text2
       }
     });
     if (message === null) return [
@@ -1405,12 +1424,12 @@ var aiSdk = {
       content.insert(message, Array.isArray(found) ? found.length : 0, written)
     ];
   },
-  userText: (text) => ({
+  userText: (text2) => ({
     role: "user",
     content: [
       {
         type: "text",
-        text
+        text: text2
       }
     ]
   }),
@@ -1429,30 +1448,30 @@ var aiSdk = {
     ...found,
     input
   })),
-  withText(message, part, text) {
+  withText(message, part, text2) {
     if (isUi(message)) {
       return parts.edit(message, part, (found) => {
         if (found["type"] === "text") return {
           ...found,
-          text
+          text: text2
         };
         return found["state"] === "output-error" ? {
           ...found,
-          errorText: text
+          errorText: text2
         } : {
           ...found,
-          output: text
+          output: text2
         };
       });
     }
     if (part === null) return {
       ...message,
-      content: text
+      content: text2
     };
     return content.edit(message, part, (found) => {
       if (found["type"] !== "tool-result") return {
         ...found,
-        text
+        text: text2
       };
       const output = isObject(found["output"]) ? found["output"] : {};
       const type = String(output["type"]).startsWith("error") ? "error-text" : "text";
@@ -1460,7 +1479,7 @@ var aiSdk = {
         ...found,
         output: {
           type,
-          value: text
+          value: text2
         }
       };
     });
@@ -1492,13 +1511,13 @@ var aiSdk = {
 };
 var aiSdkUi = {
   ...aiSdk,
-  userText: (text) => ({
-    id: `selvage-${text.length}`,
+  userText: (text2) => ({
+    id: `selvage-${text2.length}`,
     role: "user",
     parts: [
       {
         type: "text",
-        text
+        text: text2
       }
     ]
   })
@@ -1601,14 +1620,14 @@ function readContent(content2, at, field) {
     files: 0
   };
   let files = 0;
-  const texts = listAt(content2, at, field).map((block) => {
+  const texts = listAt(content2, at, field, "text or a list").map((block) => {
     if (block["type"] === "text") return textAt(block["text"], at, `${field}.text`, "");
     if (!FILES.includes(String(block["type"]))) return jsonText(block, at, field);
     files++;
     return "";
   });
   return {
-    text: texts.filter((text) => text !== "").join("\n"),
+    text: texts.filter((text2) => text2 !== "").join("\n"),
     files
   };
 }
@@ -1619,21 +1638,21 @@ function readBlock(block, at, { role, part }) {
   const field = `content[${part}]`;
   const type = textAt(block["type"], at, `${field}.type`);
   if (type === "text") {
-    const text = textAt(block["text"], at, `${field}.text`);
+    const text2 = textAt(block["text"], at, `${field}.text`);
     return {
       kind: role === "assistant" ? "assistant" : role === "system" ? "system" : "user",
       part,
-      text,
+      text: text2,
       isText: true
     };
   }
   if (type === "thinking" || type === "redacted_thinking") {
-    const text = textAt(block["thinking"] ?? block["data"], at, `${field}.thinking`, "");
+    const text2 = textAt(block["thinking"] ?? block["data"], at, `${field}.thinking`, "");
     const isSigned = type === "redacted_thinking" || typeof block["signature"] === "string" && block["signature"] !== "";
     return {
       kind: "reasoning",
       part,
-      text,
+      text: text2,
       isSigned
     };
   }
@@ -1683,11 +1702,11 @@ function readBlock(block, at, { role, part }) {
     text: jsonText(block, at, field)
   };
 }
-function writeResult({ callId, text, isError, raw }) {
+function writeResult({ callId, text: text2, isError, raw }) {
   return raw ?? {
     type: "tool_result",
     tool_use_id: callId,
-    content: text,
+    content: text2,
     ...isError ? {
       is_error: true
     } : {}
@@ -1723,7 +1742,7 @@ var anthropic = {
         isText: true
       }
     ];
-    const pieces = listAt(content2, at, "content").map((block, part) => readBlock(block, at, {
+    const pieces = listAt(content2, at, "content", "text or a list").map((block, part) => readBlock(block, at, {
       role,
       part
     }));
@@ -1757,9 +1776,9 @@ var anthropic = {
       edits.insert(message, last + 1, written)
     ];
   },
-  userText: (text) => ({
+  userText: (text2) => ({
     role: "user",
-    content: text
+    content: text2
   }),
   take: edits.take,
   without: edits.without,
@@ -1772,14 +1791,14 @@ var anthropic = {
     ...block,
     input
   })),
-  withText: (message, part, text) => edits.edit(message, part, (block) => {
+  withText: (message, part, text2) => edits.edit(message, part, (block) => {
     if (part === null || isResult(block)) return {
       ...block,
-      content: text
+      content: text2
     };
     return {
       ...objectAt(block, 0, "content"),
-      text
+      text: text2
     };
   }),
   withoutBlanks: (message, part) => edits.edit(message, part, (block) => {
@@ -1901,11 +1920,11 @@ var gemini = {
     ];
   },
   addResults(message, results) {
-    const written = results.map(({ callId, name, text, isError, raw }) => raw ?? {
+    const written = results.map(({ callId, name, text: text2, isError, raw }) => raw ?? {
       functionResponse: {
         name,
         response: {
-          [isError ? "error" : "output"]: text
+          [isError ? "error" : "output"]: text2
         },
         ...callId === "" ? {} : {
           id: callId
@@ -1924,11 +1943,11 @@ var gemini = {
       edits2.insert(message, last + 1, written)
     ];
   },
-  userText: (text) => ({
+  userText: (text2) => ({
     role: "user",
     parts: [
       {
-        text
+        text: text2
       }
     ]
   }),
@@ -1947,12 +1966,12 @@ var gemini = {
     ...inner,
     args
   })),
-  withText(message, part, text) {
+  withText(message, part, text2) {
     if (part === null) return {
       ...message,
       parts: [
         {
-          text
+          text: text2
         }
       ]
     };
@@ -1960,7 +1979,7 @@ var gemini = {
       const answer2 = found["functionResponse"];
       if (!isObject(answer2)) return {
         ...found,
-        text
+        text: text2
       };
       const failed = isObject(answer2["response"]) && "error" in answer2["response"];
       return {
@@ -1968,7 +1987,7 @@ var gemini = {
         functionResponse: {
           ...answer2,
           response: {
-            [failed ? "error" : "output"]: text
+            [failed ? "error" : "output"]: text2
           }
         }
       };
@@ -2002,7 +2021,7 @@ function readContent2(content2, at, kind) {
       isText: true
     }
   ];
-  return listAt(content2, at, "content").map((item, part) => {
+  return listAt(content2, at, "content", "text or a list").map((item, part) => {
     const field = `content[${part}]`;
     const type = textAt(item["type"], at, `${field}.type`);
     if (type === "text" || type === "refusal") {
@@ -2044,18 +2063,18 @@ function readCall(call, at, index) {
     name
   };
   if (kind === "custom") {
-    const text2 = jsonText(made["input"] ?? "", at, `${field}.custom.input`);
+    const text3 = jsonText(made["input"] ?? "", at, `${field}.custom.input`);
     return {
       ...base,
-      text: text2,
-      input: text2
+      text: text3,
+      input: text3
     };
   }
   const written = `${field}.function.arguments`;
-  const text = jsonText(made["arguments"] ?? "", at, written);
+  const text2 = jsonText(made["arguments"] ?? "", at, written);
   return {
     ...base,
-    text,
+    text: text2,
     ...parseArguments(made["arguments"], at, written)
   };
 }
@@ -2125,7 +2144,7 @@ var openaiChat = {
             readOldCall(old, at)
           ]
         ];
-        const text = readContent2(message["content"], at, "assistant");
+        const text2 = readContent2(message["content"], at, "assistant");
         const reasoning = message["reasoning_content"] ?? message["reasoning"];
         const all = [
           ...typeof reasoning === "string" ? [
@@ -2136,10 +2155,10 @@ var openaiChat = {
             }
           ] : [],
           // An empty text beside calls is how many servers say "no text": it is nothing.
-          ...read.length > 0 ? text.filter((piece) => piece.text !== "" || piece.files !== void 0) : text,
+          ...read.length > 0 ? text2.filter((piece) => piece.text !== "" || piece.files !== void 0) : text2,
           ...read
         ];
-        if (text.length > 0 || read.length > 0) return all;
+        if (text2.length > 0 || read.length > 0) return all;
         const isSaid = SAID.some((field) => message[field] !== void 0 && message[field] !== null);
         return [
           ...all,
@@ -2169,9 +2188,9 @@ var openaiChat = {
     ...message === null ? [] : [
       message
     ],
-    ...results.map(({ callId, name, text, isError, raw, call }) => {
+    ...results.map(({ callId, name, text: text2, isError, raw, call }) => {
       if (isObject(raw)) return raw;
-      const content2 = isError ? `Error: ${text}` : text;
+      const content2 = isError ? `Error: ${text2}` : text2;
       return call?.idUse === "none" && callId === "" ? {
         role: "function",
         name,
@@ -2183,9 +2202,9 @@ var openaiChat = {
       };
     })
   ],
-  userText: (text) => ({
+  userText: (text2) => ({
     role: "user",
-    content: text
+    content: text2
   }),
   take: (message, part) => part !== null && part >= CALLS ? calls.take(message, part - CALLS) : edits3.take(message, part),
   without(message, parts2) {
@@ -2249,12 +2268,12 @@ var openaiChat = {
       }
     }));
   },
-  withText: (message, part, text) => part === null ? {
+  withText: (message, part, text2) => part === null ? {
     ...message,
-    content: text
+    content: text2
   } : edits3.edit(message, part, (item) => ({
     ...item,
-    text
+    text: text2
   }))
 };
 function nonEmpty(pieces, kind) {
@@ -2311,9 +2330,9 @@ function isAssistantItem(item) {
   return type === "message" ? item["role"] === "assistant" : type !== "compaction" && !/_(output|response)$/.test(type);
 }
 function readPart2(part, at, field) {
-  const text = part["text"] ?? part["refusal"];
-  if (typeof text === "string") return {
-    text,
+  const text2 = part["text"] ?? part["refusal"];
+  if (typeof text2 === "string") return {
+    text: text2,
     isText: true
   };
   const isFile = /image|file|audio|screenshot/.test(String(part["type"]));
@@ -2342,7 +2361,7 @@ function readMessage(item, at) {
       isText: true
     }
   ];
-  const pieces = listAt(content2, at, "content").map((part, index) => ({
+  const pieces = listAt(content2, at, "content", "text or a list").map((part, index) => ({
     kind,
     part: index,
     ...readPart2(part, at, `content[${index}]`)
@@ -2362,7 +2381,7 @@ function readOutput2(item, at) {
     output
   ] : [];
   const read = parts2.map((part, index) => readPart2(part, at, `output[${index}]`));
-  const texts = read.map(({ text }) => text).filter((text) => text !== "");
+  const texts = read.map(({ text: text2 }) => text2).filter((text2) => text2 !== "");
   return {
     kind: "tool_result",
     part: null,
@@ -2384,20 +2403,20 @@ function readCall2(item, at, type) {
   if (type === "function_call") {
     const made = item["arguments"];
     const parsed = parseArguments(made, at, "arguments");
-    const text = jsonText(made ?? "", at, "arguments");
+    const text2 = jsonText(made ?? "", at, "arguments");
     return {
       ...piece,
-      text,
+      text: text2,
       name: textAt(item["name"], at, "name", ""),
       ...parsed
     };
   }
   if (type === "custom_tool_call") {
-    const text = jsonText(item["input"] ?? item["arguments"] ?? "", at, "input");
+    const text2 = jsonText(item["input"] ?? item["arguments"] ?? "", at, "input");
     return {
       ...piece,
-      text,
-      input: text,
+      text: text2,
+      input: text2,
       name: textAt(item["name"], at, "name", "")
     };
   }
@@ -2409,10 +2428,10 @@ function readCall2(item, at, type) {
     name: type
   };
 }
-function writeResult2({ callId, text, isError, raw, call }) {
+function writeResult2({ callId, text: text2, isError, raw, call }) {
   if (isObject(raw)) return raw;
   const type = OUTPUTS[call?.itemType ?? ""] ?? "function_call_output";
-  const said = isError ? `Error: ${text}` : text;
+  const said = isError ? `Error: ${text2}` : text2;
   const item = {
     type,
     call_id: callId
@@ -2450,7 +2469,7 @@ function writeResult2({ callId, text, isError, raw, call }) {
         ...item,
         output: [
           {
-            stdout: isError ? "" : text,
+            stdout: isError ? "" : text2,
             stderr: isError ? said : "",
             outcome
           }
@@ -2464,12 +2483,12 @@ function writeResult2({ callId, text, isError, raw, call }) {
       };
   }
 }
-function outputOf(type, text, before) {
+function outputOf(type, text2, before) {
   if (type === "computer_call_output") return {
     type: "computer_screenshot",
     image_url: NO_SCREENSHOT
   };
-  if (type !== "shell_call_output") return text;
+  if (type !== "shell_call_output") return text2;
   const last = Array.isArray(before) ? before.at(-1) : void 0;
   const outcome = isObject(last) && isObject(last["outcome"]) ? last["outcome"] : {
     type: "exit",
@@ -2477,7 +2496,7 @@ function outputOf(type, text, before) {
   };
   return [
     {
-      stdout: text,
+      stdout: text2,
       stderr: "",
       outcome
     }
@@ -2504,12 +2523,12 @@ var openaiResponses = {
       readCall2(item, at, type)
     ];
     if (type === "reasoning") {
-      const text = jsonText(item["summary"] ?? item["content"] ?? "", at, "summary");
+      const text2 = jsonText(item["summary"] ?? item["content"] ?? "", at, "summary");
       return [
         {
           kind: "reasoning",
           part: null,
-          text,
+          text: text2,
           isSigned: "encrypted_content" in item,
           sticks: true
         }
@@ -2581,10 +2600,10 @@ var openaiResponses = {
     ],
     ...results.map(writeResult2)
   ],
-  userText: (text) => ({
+  userText: (text2) => ({
     type: "message",
     role: "user",
-    content: text
+    content: text2
   }),
   take: edits4.take,
   without: edits4.without,
@@ -2605,18 +2624,18 @@ var openaiResponses = {
     ...item,
     arguments: JSON.stringify(input)
   }),
-  withText(item, part, text) {
+  withText(item, part, text2) {
     if (part !== null) return edits4.edit(item, part, (found) => ({
       ...found,
-      text
+      text: text2
     }));
     const type = String(item["type"]);
     return /_output$/.test(type) ? {
       ...item,
-      output: outputOf(type, text, item["output"])
+      output: outputOf(type, text2, item["output"])
     } : {
       ...item,
-      content: text
+      content: text2
     };
   }
 };
@@ -2797,8 +2816,8 @@ function earlyResults(transcript, { pieces, starts }) {
 
 var FILE_TOKENS = 1600;
 var OVERHEAD = 4;
-function estimateTokens(text) {
-  return Math.ceil(text.length / 4);
+function estimateTokens(text2) {
+  return Math.ceil(text2.length / 4);
 }
 function priceOf(pieces, { measure, total }) {
   if (total === void 0) {
@@ -3104,7 +3123,7 @@ function assemble(mending) {
     pending = [];
   };
   const say2 = (notes2) => {
-    const message = format.userText(notes2.map(({ text }) => text).join("\n"));
+    const message = format.userText(notes2.map(({ text: text2 }) => text2).join("\n"));
     out.push({
       message,
       ...spanOf(notes2.map(({ source }) => ({
@@ -3374,13 +3393,13 @@ function pairViolations(reading) {
         call: asked,
         result
       })) {
-        const text = `${name} of a tool that the provider runs is not in the message of its call`;
+        const text2 = `${name} of a tool that the provider runs is not in the message of its call`;
         found.push({
           code: "misplaced_result",
           condition: "C3",
           at: message,
           callId,
-          message: text
+          message: text2
         });
       }
       if (format.withName !== void 0 && isMisnamed(asked, piece)) {
@@ -3388,13 +3407,13 @@ function pairViolations(reading) {
           piece.name ?? "",
           asked.name
         ].map((name2) => JSON.stringify(name2));
-        const text = `${name} names the tool ${own}, and its call ${wanted}`;
+        const text2 = `${name} names the tool ${own}, and its call ${wanted}`;
         found.push({
           code: "mismatched_name",
           condition: "dialect",
           at: message,
           callId,
-          message: text
+          message: text2
         });
       }
     }
@@ -3404,13 +3423,13 @@ function pairViolations(reading) {
       message: 0,
       piece: void 0
     };
-    const text = `The result ${piece?.callId} stands in front of its call`;
+    const text2 = `The result ${piece?.callId} stands in front of its call`;
     found.push({
       code: "misplaced_result",
       condition: "C3",
       at: message,
       callId: piece?.callId ?? null,
-      message: text
+      message: text2
     });
   }
   return found;
@@ -3425,13 +3444,13 @@ function argumentViolations({ pieces, transcript }) {
     if (piece === void 0 || message === void 0) return [];
     const callId = piece.callId || null;
     const name = piece.callId || piece.name || "without an id";
-    const violation = (code, text) => [
+    const violation = (code, text2) => [
       {
         code,
         condition: "dialect",
         at: message,
         callId,
-        message: `The call ${name} has arguments ${text}`
+        message: `The call ${name} has arguments ${text2}`
       }
     ];
     if (piece.isMisshapen === true) {
@@ -3512,7 +3531,7 @@ function noticesOf({ pieces, transcript }) {
     const { piece, message } = flat[call] ?? {};
     if (piece?.isTruncated !== true || message === void 0 || state !== "in_flight") return [];
     const name = piece.callId || piece.name || "without an id";
-    const text = `The call ${name} waits for its result, and its arguments end too early to be JSON`;
+    const text2 = `The call ${name} waits for its result, and its arguments end too early to be JSON`;
     const callId = piece.callId || null;
     return [
       {
@@ -3520,21 +3539,21 @@ function noticesOf({ pieces, transcript }) {
         condition: "dialect",
         at: message,
         callId,
-        message: text
+        message: text2
       }
     ];
   });
   const blank = flat.flatMap(({ piece, message }) => {
     if (piece.kind !== "tool_result" || piece.isBlank !== true) return [];
     const callId = piece.callId || null;
-    const text = `The result ${callId ?? "without an id"} holds an empty text`;
+    const text2 = `The result ${callId ?? "without an id"} holds an empty text`;
     return [
       {
         code: "empty_text",
         condition: "dialect",
         at: message,
         callId,
-        message: text
+        message: text2
       }
     ];
   });
@@ -3614,9 +3633,9 @@ function mendPlace(mending, pair) {
     mending.report("misplaced_result", result, "Took out the call and its result, and kept the result's text");
     mending.remove(call);
     mending.remove(result);
-    const text = `[selvage: a result apart from its call] ${result.piece.text}`;
+    const text2 = `[selvage: a result apart from its call] ${result.piece.text}`;
     mending.note(result.message + 1, {
-      text,
+      text: text2,
       source: result.message
     });
     return;
@@ -3678,10 +3697,10 @@ function mendBlanks(mending) {
     const { message, piece } = place2;
     if (piece.isBlank !== true) continue;
     const isEmpty = piece.text.trim() === "" && !piece.files;
-    const text = piece.kind === "tool_result" ? NO_OUTPUT : EMPTY;
+    const text2 = piece.kind === "tool_result" ? NO_OUTPUT : EMPTY;
     const isWritten = isEmpty || format.withoutBlanks === void 0;
-    mending.report("empty_text", place2, isWritten ? `Wrote "${text}" in place of nothing` : "Took out an empty text");
-    mending.edit(message, (found) => isWritten || format.withoutBlanks === void 0 ? format.withText(found, piece.part, text) : format.withoutBlanks(found, piece.part));
+    mending.report("empty_text", place2, isWritten ? `Wrote "${text2}" in place of nothing` : "Took out an empty text");
+    mending.edit(message, (found) => isWritten || format.withoutBlanks === void 0 ? format.withText(found, piece.part, text2) : format.withoutBlanks(found, piece.part));
   }
 }
 function mendReasoning(mending) {
@@ -3777,7 +3796,7 @@ function mendStrays(mending) {
     const lost = files > 0 ? [
       `[${files === 1 ? "a file" : `${files} files`} left out]`
     ] : [];
-    const text = [
+    const text2 = [
       strayMark(name, isSecond),
       ...piece.text === "" ? [] : [
         piece.text
@@ -3790,7 +3809,7 @@ function mendStrays(mending) {
       open: open[last]
     }) ?? mending.roundEnds[place2.message] ?? place2.message + 1;
     mending.note(at, {
-      text,
+      text: text2,
       source: place2.message
     });
   }
@@ -3939,13 +3958,13 @@ var Mending = class {
     });
   }
   /** Answers a call with an error; one that the provider runs goes, as nobody else can answer it. */
-  answer(call, text) {
+  answer(call, text2) {
     if (call.piece.isHosted) return this.remove(call);
     const { format } = this.reading;
     const result = {
       callId: this.idOf(call),
       name: call.piece.name ?? "",
-      text,
+      text: text2,
       isError: true,
       call: call.piece
     };
@@ -4242,54 +4261,54 @@ function measureOutput(output, measure, limit) {
   const rest = files.reduce((sum, tokens) => sum + tokens, measure.result ?? MESSAGE_OVERHEAD);
   return measure(outputText(output), limit === void 0 ? void 0 : limit - rest) + rest;
 }
-function measureText(text, measure) {
-  return measure(text) + MESSAGE_OVERHEAD;
+function measureText(text2, measure) {
+  return measure(text2) + MESSAGE_OVERHEAD;
 }
 
-function headOf(text, length) {
-  const code = text.charCodeAt(length - 1);
-  return text.slice(0, code >= 55296 && code <= 56319 ? length - 1 : length);
+function headOf(text2, length) {
+  const code = text2.charCodeAt(length - 1);
+  return text2.slice(0, code >= 55296 && code <= 56319 ? length - 1 : length);
 }
-function tailOf(text, length) {
-  const start = Math.max(0, text.length - length);
-  const code = text.charCodeAt(start);
-  return text.slice(start > 0 && code >= 56320 && code <= 57343 ? start + 1 : start);
+function tailOf(text2, length) {
+  const start = Math.max(0, text2.length - length);
+  const code = text2.charCodeAt(start);
+  return text2.slice(start > 0 && code >= 56320 && code <= 57343 ? start + 1 : start);
 }
 function place(ref) {
   return /^e\d+(\.\d+)?$/.test(ref) ? `entry ${ref}` : ref;
 }
-function headAndTail(text, { keep, ref }) {
-  const head = headOf(text, Math.ceil(keep * 0.7));
-  const tail = tailOf(text, Math.floor(keep * 0.3));
-  const left = text.length - head.length - tail.length;
-  if (left <= 0) return text;
+function headAndTail(text2, { keep, ref }) {
+  const head = headOf(text2, Math.ceil(keep * 0.7));
+  const tail = tailOf(text2, Math.floor(keep * 0.3));
+  const left = text2.length - head.length - tail.length;
+  if (left <= 0) return text2;
   return `${head}
-[${left} of ${text.length} characters are left out here; the whole result is ${place(ref)}]
+[${left} of ${text2.length} characters are left out here; the whole result is ${place(ref)}]
 ${tail}`;
 }
 function textToShorten(output, ref) {
   if (output.type !== "content") return outputText(output);
   return output.value.map((part) => part.type === "text" ? part.text : `[file ${part.mediaType} is left out here; the whole result is ${place(ref)}]`).join("\n");
 }
-function withText(output, text) {
+function withText(output, text2) {
   switch (output.type) {
     case "error-text":
     case "error-json":
       return {
         type: "error-text",
-        value: text
+        value: text2
       };
     case "execution-denied":
       return {
         type: "execution-denied",
-        reason: text
+        reason: text2
       };
     case "text":
     case "json":
     case "content":
       return {
         type: "text",
-        value: text
+        value: text2
       };
     default:
       return output;
@@ -4299,10 +4318,10 @@ function shortenOutput(output, { tokens, measure, ref }) {
   if (outputText(output).length <= tokens * 128 && measureOutput(output, measure, tokens) <= tokens) {
     return output;
   }
-  const text = textToShorten(output, ref);
-  let keep = Math.min(text.length, tokens * 4);
+  const text2 = textToShorten(output, ref);
+  let keep = Math.min(text2.length, tokens * 4);
   for (; ; ) {
-    const shown = withText(output, headAndTail(text, {
+    const shown = withText(output, headAndTail(text2, {
       keep,
       ref
     }));
@@ -4343,47 +4362,47 @@ var TOKENS = [
 ];
 var ERROR = /\b(?:error|exception|failed|failure|traceback|panic|fatal|cannot|not found|denied)\b/gi;
 var RULE = /\b(?:must|never|always|do not|don't|only|should not|make sure|without)\b/gi;
-function around(text, word, { ends, most }) {
+function around(text2, word, { ends, most }) {
   const found = /* @__PURE__ */ new Set();
   let done = 0;
   let words = 0;
-  for (const { index } of text.matchAll(word)) {
+  for (const { index } of text2.matchAll(word)) {
     if (index < done) continue;
-    const before = text.slice(Math.max(0, index - AROUND), index);
+    const before = text2.slice(Math.max(0, index - AROUND), index);
     const start = [
       ...before.matchAll(ends)
     ].at(-1);
-    const rest = text.slice(index, index + AROUND);
+    const rest = text2.slice(index, index + AROUND);
     const end = rest.search(new RegExp(ends.source));
     done = index + (end < 0 ? rest.length : end);
     const head = start === void 0 ? before : before.slice(start.index + start[0].length);
-    found.add(headOf((head + text.slice(index, done)).trim(), LINE));
+    found.add(headOf((head + text2.slice(index, done)).trim(), LINE));
     if (found.size >= most || ++words >= WORDS) break;
   }
   return [
     ...found
   ];
 }
-function errorLines(text, most) {
-  return around(text, ERROR, {
+function errorLines(text2, most) {
+  return around(text2, ERROR, {
     ends: /\n/g,
     most
   });
 }
-function ruleSentences(text, most) {
-  return around(text, RULE, {
+function ruleSentences(text2, most) {
+  return around(text2, RULE, {
     ends: /[.!?\n]/g,
     most
   });
 }
-function tokensIn(text) {
+function tokensIn(text2) {
   const found = /* @__PURE__ */ new Map();
-  let rest = text;
-  for (const [kind, rule] of TOKENS) {
-    rest = rest.replace(rule, (text2) => {
-      if (!found.has(text2)) found.set(text2, {
+  let rest = text2;
+  for (const [kind, rule2] of TOKENS) {
+    rest = rest.replace(rule2, (text3) => {
+      if (!found.has(text3)) found.set(text3, {
         kind,
-        text: text2
+        text: text3
       });
       return " ";
     });
@@ -4392,10 +4411,10 @@ function tokensIn(text) {
     ...found.values()
   ];
 }
-function kindOf2(text) {
-  const [only] = tokensIn(text);
-  if (only !== void 0 && only.text === text) return only.kind;
-  return errorLines(text, 1).length > 0 ? "error" : "rule";
+function kindOf2(text2) {
+  const [only] = tokensIn(text2);
+  if (only !== void 0 && only.text === text2) return only.kind;
+  return errorLines(text2, 1).length > 0 ? "error" : "rule";
 }
 
 var LONG = 400;
@@ -4405,18 +4424,18 @@ var NESTED = 800;
 var MAX_DEPTH2 = 6;
 var ARGUMENTS = 2e3;
 var VERBATIM = new Set("path file filename filepath dir directory folder cwd cmd command query q pattern regex glob url uri id".split(" "));
-function shortHash(text) {
+function shortHash(text2) {
   let hash = 2166136261;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 16777619);
+  for (let index = 0; index < text2.length; index++) {
+    hash = Math.imul(hash ^ text2.charCodeAt(index), 16777619);
   }
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
-function clip(text, most) {
-  if (text.length <= most) return text;
-  const head = headOf(text, Math.floor(most * 0.6));
-  const tail = tailOf(text, Math.floor(most * 0.25));
-  return `${head}\u2026${tail} (${text.length} characters, #${shortHash(text)})`;
+function clip(text2, most) {
+  if (text2.length <= most) return text2;
+  const head = headOf(text2, Math.floor(most * 0.6));
+  const tail = tailOf(text2, Math.floor(most * 0.25));
+  return `${head}\u2026${tail} (${text2.length} characters, #${shortHash(text2)})`;
 }
 function isVerbatim(name, wanted) {
   if (wanted.includes(name)) return true;
@@ -4479,27 +4498,27 @@ var COUNT = /\b\d+ (?:pass(?:ed|ing)|fail(?:ed|ing|ures?)|errors?|warnings?|test
 var OF_A_KIND = 3;
 var SEEN = 160;
 var LOOKED = 65536;
-function seenIn(text, shown) {
-  const facts = tokensIn(headOf(text, LOOKED)).filter(({ text: text2 }) => !shown.includes(text2));
+function seenIn(text2, shown) {
+  const facts = tokensIn(headOf(text2, LOOKED)).filter(({ text: text3 }) => !shown.includes(text3));
   let room = SEEN;
-  return FACT_KINDS.flatMap((kind) => facts.filter((fact) => fact.kind === kind).slice(0, OF_A_KIND)).flatMap(({ text: text2 }) => (room -= text2.length + 2) >= 0 ? [
-    text2
+  return FACT_KINDS.flatMap((kind) => facts.filter((fact) => fact.kind === kind).slice(0, OF_A_KIND)).flatMap(({ text: text3 }) => (room -= text3.length + 2) >= 0 ? [
+    text3
   ] : []);
 }
-function digestOf(text) {
-  if (text.length <= 160) return text;
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
+function digestOf(text2) {
+  if (text2.length <= 160) return text2;
+  const lines = text2.split("\n").filter((line) => line.trim() !== "");
   const counts = [
     .../* @__PURE__ */ new Set([
-      ...(text.match(EXIT) ?? []).slice(-2),
+      ...(text2.match(EXIT) ?? []).slice(-2),
       ...[
-        ...new Set(text.match(COUNT) ?? [])
+        ...new Set(text2.match(COUNT) ?? [])
       ].slice(-4)
     ])
   ];
   const first = clip(lines[0] ?? "", 90);
   const last = lines.length > 1 ? clip(lines.at(-1) ?? "", 90) : "";
-  const errors = errorLines(text, 1).filter((line) => !first.includes(line) && !last.includes(line));
+  const errors = errorLines(text2, 1).filter((line) => !first.includes(line) && !last.includes(line));
   const ends = [
     first,
     ...errors,
@@ -4507,8 +4526,8 @@ function digestOf(text) {
       last
     ]
   ].join(" \u2026 ");
-  const size = `${lines.length} line${lines.length === 1 ? "" : "s"}, ${text.length} characters`;
-  const seen2 = seenIn(text, ends);
+  const size = `${lines.length} line${lines.length === 1 ? "" : "s"}, ${text2.length} characters`;
+  const seen2 = seenIn(text2, ends);
   const notes = [
     size,
     ...counts.length > 0 ? [
@@ -4518,17 +4537,17 @@ function digestOf(text) {
   return `${ends} (${notes.join("; ")}${seen2.length > 0 ? `; names ${seen2.join(", ")}` : ""})`;
 }
 var RULES = 12;
-function saidBy(text) {
-  if (text.length <= LONG) return text;
-  const ends = clip(text, LONG);
-  const rules = ruleSentences(text, RULES).filter((sentence) => !ends.includes(sentence));
+function saidBy(text2) {
+  if (text2.length <= LONG) return text2;
+  const ends = clip(text2, LONG);
+  const rules = ruleSentences(text2, RULES).filter((sentence) => !ends.includes(sentence));
   return [
     ends,
     ...rules
   ].join("\n");
 }
-function firstSentence(text) {
-  const sentence = text.trim().match(/^[\s\S]*?[.!?](?=\s|$)/)?.[0] ?? text.trim();
+function firstSentence(text2) {
+  const sentence = text2.trim().match(/^[\s\S]*?[.!?](?=\s|$)/)?.[0] ?? text2.trim();
   return clip(sentence, 200);
 }
 
@@ -4551,18 +4570,18 @@ var LEAST_FACT = 3;
 var ERRORS = 2;
 var RULES2 = 12;
 function factsOf(line) {
-  if (line.kind === "range") return (line.facts ?? []).map((text) => ({
-    kind: kindOf2(text),
-    text
+  if (line.kind === "range") return (line.facts ?? []).map((text2) => ({
+    kind: kindOf2(text2),
+    text: text2
   }));
   const isPair = line.kind === "pair";
   const said = isPair ? line.digest : line.text;
-  const lines = line.kind === "user" ? ruleSentences(said, RULES2).map((text) => ({
+  const lines = line.kind === "user" ? ruleSentences(said, RULES2).map((text2) => ({
     kind: "rule",
-    text
-  })) : isPair ? said.split(" \u2026 ").flatMap((part) => errorLines(part, ERRORS)).map((text) => ({
+    text: text2
+  })) : isPair ? said.split(" \u2026 ").flatMap((part) => errorLines(part, ERRORS)).map((text2) => ({
     kind: "error",
-    text
+    text: text2
   })) : [];
   return [
     ...lines,
@@ -4604,13 +4623,13 @@ var RangeSum = class {
     const found = /* @__PURE__ */ new Map();
     for (const line of this.#unread.splice(0).reverse()) {
       if (found.size >= MAX_FACTS) break;
-      for (const { kind, text } of factsOf(line).toReversed()) {
-        found.set(text, this.#facts.get(text) ?? {
+      for (const { kind, text: text2 } of factsOf(line).toReversed()) {
+        found.set(text2, this.#facts.get(text2) ?? {
           kind
         });
       }
     }
-    for (const text of found.keys()) this.#facts.delete(text);
+    for (const text2 of found.keys()) this.#facts.delete(text2);
     this.#facts = new Map([
       ...this.#facts,
       ...[
@@ -4627,18 +4646,18 @@ var RangeSum = class {
     let left = tokens;
     while (left > LEAST_FACT && byKind.some((facts) => facts.length > 0)) {
       for (const facts of byKind) {
-        const [text, fact] = facts.pop() ?? [];
-        if (text === void 0 || fact === void 0) continue;
-        fact.tokens ??= this.#measure(JSON.stringify(text)) + 1;
+        const [text2, fact] = facts.pop() ?? [];
+        if (text2 === void 0 || fact === void 0) continue;
+        fact.tokens ??= this.#measure(JSON.stringify(text2)) + 1;
         if (fact.tokens > left) continue;
         left -= fact.tokens;
-        chosen.add(text);
+        chosen.add(text2);
       }
     }
     return {
       texts: [
         ...this.#facts.keys()
-      ].filter((text) => chosen.has(text)),
+      ].filter((text2) => chosen.has(text2)),
       tokens: tokens - left
     };
   }
@@ -4734,9 +4753,9 @@ var STATUSES = [
   "error",
   "aborted"
 ];
-function parseJson(text) {
+function parseJson(text2) {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text2);
   } catch {
     return void 0;
   }
@@ -4766,10 +4785,10 @@ function parsePair(seq, ref, rest) {
   return null;
 }
 var ITEM = /^("(?:[^"\\]|\\.){0,1000}"|[^\s"]+) (\d+) (\w+)(, |; |$)/;
-function parseRange(seq, to, text) {
-  const head = text.match(/^\d+ calls?(: |; |$)/);
+function parseRange(seq, to, text2) {
+  const head = text2.match(/^\d+ calls?(: |; |$)/);
   if (head === null) return null;
-  let rest = text.slice(head[0].length);
+  let rest = text2.slice(head[0].length);
   const calls2 = /* @__PURE__ */ new Map();
   for (let behind = head[1] === ": " ? ", " : ""; behind === ", "; ) {
     const [item = "", label2 = "", times, status = "", next = ""] = rest.match(ITEM) ?? [];
@@ -4803,24 +4822,24 @@ function parseRange(seq, to, text) {
 function parseLine(line) {
   const range2 = line.match(/^e(\d{1,15})(?:\.\.e(\d{1,15}))? (\d+ calls?(?:: |; |$).*)$/s);
   if (range2 !== null) {
-    const [, from, to = from, text = ""] = range2;
-    return parseRange(Number(from), Number(to), text);
+    const [, from, to = from, text2 = ""] = range2;
+    return parseRange(Number(from), Number(to), text2);
   }
   const said = line.match(/^e(\d{1,15}) (user|answer): (.*)$/s);
   if (said !== null) {
-    const text = parseJson(said[3] ?? "");
-    if (typeof text !== "string") return null;
+    const text2 = parseJson(said[3] ?? "");
+    if (typeof text2 !== "string") return null;
     return {
       kind: said[2] === "user" ? "user" : "answer",
       seq: Number(said[1]),
-      text
+      text: text2
     };
   }
   const pair = line.match(/^(e(\d{1,15})(?:\.\d{1,15})?) (.*)$/s);
   return pair === null ? null : parsePair(Number(pair[2]), pair[1] ?? "", pair[3] ?? "");
 }
-function parseBelow(text) {
-  const runs = text.split(", ").map((item) => {
+function parseBelow(text2) {
+  const runs = text2.split(", ").map((item) => {
     const [whole2, from, range2, to] = item.match(/^e(\d{1,15})(\.\.(?:e(\d{1,15}))?)?$/) ?? [];
     if (whole2 === void 0) return null;
     const end = range2 === void 0 ? from : to;
@@ -4832,16 +4851,16 @@ function parseBelow(text) {
   const whole = runs.filter((run) => run !== null);
   return whole.length === runs.length ? whole : null;
 }
-function parseLedger(text) {
+function parseLedger(text2) {
   const header = [
     LEDGER_HEADER,
     RECALL_HEADER
-  ].find((line) => text.startsWith(`${line}
+  ].find((line) => text2.startsWith(`${line}
 `));
   if (header === void 0) return null;
-  const end = text.slice(header.length).match(/\n\[end of ledger; check ([0-9a-f]{8})\](?:\n\n|$)/);
+  const end = text2.slice(header.length).match(/\n\[end of ledger; check ([0-9a-f]{8})\](?:\n\n|$)/);
   if (end === null || end.index === void 0) return null;
-  const body = text.slice(header.length + 1, header.length + end.index);
+  const body = text2.slice(header.length + 1, header.length + end.index);
   if (shortHash(body) !== end[1]) return null;
   const found = body === "" ? [] : body.split("\n");
   const last = found.at(-1)?.match(/^below: (.*)$/s)?.[1];
@@ -4852,7 +4871,7 @@ function parseLedger(text) {
   return {
     lines: whole,
     below,
-    prose: text.slice(header.length + end.index + end[0].length)
+    prose: text2.slice(header.length + end.index + end[0].length)
   };
 }
 
@@ -5179,14 +5198,14 @@ function linesOf(reading, { removed, numbers }) {
     const seq = numberOf(call.message);
     const ref = `e${seq}.${place2}`;
     refs.set(index, ref);
-    const { status, text } = outcomeOf(flat[pair.result ?? early.get(pair.call) ?? -1], format.name);
+    const { status, text: text2 } = outcomeOf(flat[pair.result ?? early.get(pair.call) ?? -1], format.name);
     const line = {
       tool: piece.name || "(unnamed)",
       args: renderArgs({
         input: piece.input ?? {}
       }, []),
       status,
-      digest: digestOf(text)
+      digest: digestOf(text2)
     };
     lines.push({
       kind: "pair",
@@ -5205,10 +5224,10 @@ function linesOf(reading, { removed, numbers }) {
       ref
     });
   }
-  lines.push(...strayLines(reading, removed).map(({ message, text }) => ({
+  lines.push(...strayLines(reading, removed).map(({ message, text: text2 }) => ({
     kind: "user",
     seq: numberOf(message),
-    text
+    text: text2
   })));
   for (const [message, found] of pieces.entries()) {
     if (!removed.has(message)) continue;
@@ -5273,13 +5292,13 @@ function applyTrims({ made, resultInInput }, { plan, numbers }) {
       measure: made.measure,
       ref: `message ${numbers[at] ?? at} of what was compacted`
     });
-    const text = shown.type === "text" ? shown.value : "";
-    edited.edit(message, (found) => made.format.withText(found, piece.part, text));
+    const text2 = shown.type === "text" ? shown.value : "";
+    edited.edit(message, (found) => made.format.withText(found, piece.part, text2));
     trims.push({
       at,
       callId,
       tokensBefore: before,
-      tokensAfter: made.measure(text) + OVERHEAD
+      tokensAfter: made.measure(text2) + OVERHEAD
     });
   }
   return {
@@ -5312,7 +5331,7 @@ function applyCut(mended, { plan, policy, summary, isChecked }) {
     ...range(plan.at, made.messages.length)
   ];
   const below = runsOf(raw.map((at) => numbered.numbers[mended.sourceOf(at)] ?? 0));
-  const { text, pairs, isRecorded, isCounted } = writeSummary(input, {
+  const { text: text2, pairs, isRecorded, isCounted } = writeSummary(input, {
     removed,
     policy,
     summary,
@@ -5323,13 +5342,13 @@ function applyCut(mended, { plan, policy, summary, isChecked }) {
   const isLate = format.rules.firstFromUser && made.messages[first ?? -1]?.["role"] === "assistant";
   const origins = [
     ...systems,
-    ...text !== "" || isLate ? [
+    ...text2 !== "" || isLate ? [
       null
     ] : [],
     ...raw
   ];
   const after = rereadTranscript(made, {
-    messages: origins.map((at) => (at === null ? format.userText(text || renderLedger([], {
+    messages: origins.map((at) => (at === null ? format.userText(text2 || renderLedger([], {
       below
     })) : shown[at]) ?? {}),
     origins
@@ -5387,7 +5406,7 @@ function writeSummary(input, { removed, policy, summary, numbered, below }) {
     removed,
     numbers
   });
-  const prose = summary ?? ledgers.map((ledger2) => ledger2.prose).filter((text) => text !== "").join("\n\n");
+  const prose = summary ?? ledgers.map((ledger2) => ledger2.prose).filter((text2) => text2 !== "").join("\n\n");
   const proseTokens = prose === "" ? 0 : measure(prose) + 2;
   const limit = maxProse(reserve);
   if (summary !== void 0 && proseTokens > limit) {
@@ -5490,8 +5509,8 @@ function policyOf({ input, made, placeOf }, options) {
 }
 
 var LEAST_TRIM = 64;
-function isLedger(text) {
-  return parseLedger(text) !== null;
+function isLedger(text2) {
+  return parseLedger(text2) !== null;
 }
 function compactTranscript(reading, options) {
   refuseOptions(reading, options);
@@ -5749,17 +5768,17 @@ async function* decodeText(file, chunks) {
 }
 async function* splitLines(chunks) {
   let line = [];
-  for await (const text of chunks) {
+  for await (const text2 of chunks) {
     let from = 0;
-    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", from)) {
+    for (let end = text2.indexOf("\n"); end >= 0; end = text2.indexOf("\n", from)) {
       yield [
         ...line,
-        text.slice(from, end + 1)
+        text2.slice(from, end + 1)
       ].join("");
       line = [];
       from = end + 1;
     }
-    if (from < text.length) line.push(text.slice(from));
+    if (from < text2.length) line.push(text2.slice(from));
   }
   if (line.length > 0) yield line.join("");
 }
@@ -5787,20 +5806,20 @@ var Sniffed = class {
   async firstLine() {
     let length = 0;
     while (!this.#isEnded) {
-      const text = await this.#more();
-      const from = length > 0 ? 0 : text.search(/\S/);
+      const text2 = await this.#more();
+      const from = length > 0 ? 0 : text2.search(/\S/);
       if (from < 0) continue;
-      length += text.length;
-      if (text.indexOf("\n", from) >= 0) break;
+      length += text2.length;
+      if (text2.indexOf("\n", from) >= 0) break;
       if (length > MAX_SNIFF) return null;
     }
     return this.#read.join("").trimStart().split("\n", 1)[0]?.trim() ?? "";
   }
   /** Whether there is anything behind the first line. */
   async hasMore() {
-    const text = this.#read.join("").trimStart();
-    const end = text.indexOf("\n");
-    if (end >= 0 && /\S/.test(text.slice(end))) return true;
+    const text2 = this.#read.join("").trimStart();
+    const end = text2.indexOf("\n");
+    if (end >= 0 && /\S/.test(text2.slice(end))) return true;
     while (!this.#isEnded) if (/\S/.test(await this.#more())) return true;
     return false;
   }
@@ -5849,29 +5868,29 @@ var JsonSplitter = class {
    *
    * @throws SelvageError `bad_json` with the `line` of what is no JSON; RangeError where one message is too long.
    */
-  push(text) {
+  push(text2) {
     let from = 0;
     let nameFrom = 0;
     let at = 0;
     const cut = (to) => {
-      this.#take(text.slice(from, to));
+      this.#take(text2.slice(from, to));
       from = to;
     };
-    while (at < text.length) {
+    while (at < text2.length) {
       if (this.#isEscaped) {
         this.#isEscaped = false;
         at++;
         continue;
       }
-      const found = this.#next(text, at);
+      const found = this.#next(text2, at);
       if (found < 0) break;
-      const char = text[found] ?? "";
+      const char = text2[found] ?? "";
       at = found + 1;
       if (this.#isInString) {
         if (char === "\\") this.#isEscaped = true;
         else {
           this.#isInString = false;
-          if (this.#mayBeName()) this.#key.push(text.slice(nameFrom, at));
+          if (this.#mayBeName()) this.#key.push(text2.slice(nameFrom, at));
           if (this.#isElement && this.#depth === this.#level()) {
             cut(at);
             this.#endElement();
@@ -5907,8 +5926,8 @@ var JsonSplitter = class {
         } else if (this.#list !== null && this.#depth < this.#level()) this.#list = null;
       }
     }
-    if (this.#isInString && this.#mayBeName()) this.#key.push(text.slice(nameFrom));
-    cut(text.length);
+    if (this.#isInString && this.#mayBeName()) this.#key.push(text2.slice(nameFrom));
+    cut(text2.length);
   }
   /**
    * The whole document.
@@ -5934,10 +5953,10 @@ var JsonSplitter = class {
     };
   }
   /** The next character that means something, -1 where none is left. */
-  #next(text, at) {
+  #next(text2, at) {
     const pattern = this.#isInString ? IN_STRING : this.#isElement && !this.#isNested ? BEHIND_NUMBER : this.#list !== null && !this.#isElement ? BETWEEN : NESTING;
     pattern.lastIndex = at;
-    return pattern.exec(text)?.index ?? -1;
+    return pattern.exec(text2)?.index ?? -1;
   }
   /** Whether a string here may be the name of a list. */
   #mayBeName() {
@@ -5954,10 +5973,10 @@ var JsonSplitter = class {
   }
   #nameOf() {
     if (this.#depth !== 2) return null;
-    const text = this.#key.join("");
-    if (text.length > 100) return null;
+    const text2 = this.#key.join("");
+    if (text2.length > 100) return null;
     try {
-      const key = JSON.parse(text);
+      const key = JSON.parse(text2);
       return LIST_NAMES.find((name) => name === key) ?? null;
     } catch {
       return null;
@@ -5980,22 +5999,22 @@ var JsonSplitter = class {
     this.#elementLine = this.#line;
   }
   #endElement() {
-    const text = this.#takePiece();
+    const text2 = this.#takePiece();
     this.#isElement = false;
     try {
-      this.#values.push(parseExact(text));
+      this.#values.push(parseExact(text2));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw this.#noJson(error, text);
+      throw this.#noJson(error, text2);
     }
-    this.#texts.push(this.#keepTexts ? text : "");
+    this.#texts.push(this.#keepTexts ? text2 : "");
     if (this.#list !== null) this.#list.to = this.#values.length;
   }
-  #take(text) {
-    if (text === "") return;
-    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.#line++;
-    this.#piece.push(text);
-    this.#pieceLength += text.length;
+  #take(text2) {
+    if (text2 === "") return;
+    for (let at = text2.indexOf("\n"); at >= 0; at = text2.indexOf("\n", at + 1)) this.#line++;
+    this.#piece.push(text2);
+    this.#pieceLength += text2.length;
   }
   #takePiece() {
     const piece = this.#piece.join("");
@@ -6151,8 +6170,8 @@ function nameOfList(frame) {
 }
 function indentOf(lead, texts) {
   const base = lead.match(/\n([ \t]*)$/)?.[1] ?? "";
-  for (const text of texts) {
-    const inner = text.slice(0, 200).match(/^[{[]\r?\n([ \t]*)/)?.[1];
+  for (const text2 of texts) {
+    const inner = text2.slice(0, 200).match(/^[{[]\r?\n([ \t]*)/)?.[1];
     if (inner !== void 0) return {
       base,
       unit: inner.startsWith(base) ? inner.slice(base.length) : ""
@@ -6165,8 +6184,8 @@ function indentOf(lead, texts) {
 }
 
 var TOO_LONG = "found more than 536,870,888 characters in one message, which is more than a text can have";
-async function shapeOf(file, text) {
-  const line = await text.firstLine();
+async function shapeOf(file, text2) {
+  const line = await text2.firstLine();
   const isNamedLines = /\.(jsonl|ndjson)$/i.test(file);
   if (line === "") return "empty";
   if (line === null) return isNamedLines ? "lines" : "json";
@@ -6177,26 +6196,27 @@ async function shapeOf(file, text) {
   } catch {
     return isNamedLines && line.startsWith("{") ? "lines" : "json";
   }
-  if (nameOfList(value) === void 0) return "lines";
-  return await text.hasMore() ? "requests" : "json";
+  const isRequest = nameOfList(value) !== void 0 || isObject(value) && !("role" in value) && LIST_NAMES.some((name) => Object.hasOwn(value, name));
+  if (!isRequest) return "lines";
+  return await text2.hasMore() ? "requests" : "json";
 }
 async function readTranscriptFile(file, { chunks, keepTexts }) {
-  const text = new Sniffed(chunks);
+  const text2 = new Sniffed(chunks);
   try {
-    const shape = await shapeOf(file, text);
+    const shape = await shapeOf(file, text2);
     switch (shape) {
       case "empty":
         throw cannotRead(file, "found nothing in it, wanted messages");
       case "lines":
-        return onlyOne(await readJsonLines(file, text, {
+        return onlyOne(await readJsonLines(file, text2, {
           keepTexts
         }));
       case "requests":
-        return await readRequests(file, text, {
+        return await readRequests(file, text2, {
           keepTexts
         });
       case "json":
-        return onlyOne(await readJson(file, text.all(), {
+        return onlyOne(await readJson(file, text2.all(), {
           keepTexts
         }));
       default:
@@ -6226,12 +6246,12 @@ async function readJsonLines(file, source, { keepTexts }) {
   for await (const line of splitLines(source.all())) {
     if (number++ === 0) hasBom = line.startsWith(BOM);
     isClosed = line.endsWith("\n");
-    const text = line.trim();
-    if (text === "") continue;
+    const text2 = line.trim();
+    if (text2 === "") continue;
     end ??= line.endsWith("\r\n") ? "\r\n" : "\n";
     let message;
     try {
-      message = parseExact(text);
+      message = parseExact(text2);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw cannotRead(file, `line ${number}: ${error.message}`, {
@@ -6245,7 +6265,7 @@ async function readJsonLines(file, source, { keepTexts }) {
     }
     found.push(message);
     numbers.push(number);
-    if (keepTexts) texts.set(message, text);
+    if (keepTexts) texts.set(message, text2);
   }
   const { messages, wrapper, places } = unwrapLines(found);
   const textOf = (message) => texts.get(message) ?? JSON.stringify(message);
@@ -6272,20 +6292,20 @@ async function readRequests(file, source, { keepTexts }) {
   let number = 0;
   for await (const line of splitLines(source.all())) {
     number++;
-    const text = line.trim();
-    if (text === "") {
+    const text2 = line.trim();
+    if (text2 === "") {
       around2.push((around2.pop() ?? "") + line);
       continue;
     }
-    const at = line.indexOf(text);
+    const at = line.indexOf(text2);
     around2.push((around2.pop() ?? "") + line.slice(0, at));
     transcripts.push(await readJson(file, [
-      text
+      text2
     ], {
       keepTexts,
       line: number
     }));
-    around2.push(line.slice(at + text.length));
+    around2.push(line.slice(at + text2.length));
   }
   return {
     transcripts,
@@ -6422,12 +6442,12 @@ var Examination = class _Examination {
     const messages = reading.pieces.slice(from, last).map((pieces, index) => ({
       at: from + index,
       line: found.lineOf(from + index),
-      parts: pieces.slice(0, MAX_PARTS).map(({ kind, name, callId, text }) => ({
+      parts: pieces.slice(0, MAX_PARTS).map(({ kind, name, callId, text: text2 }) => ({
         kind,
         name: name ?? null,
         callId: callId ?? null,
-        text: text.slice(0, MAX_TEXT),
-        hidden: Math.max(0, text.length - MAX_TEXT)
+        text: text2.slice(0, MAX_TEXT),
+        hidden: Math.max(0, text2.length - MAX_TEXT)
       }))
     }));
     return {

@@ -1,0 +1,149 @@
+import { equal, rejects, throws } from "node:assert/strict";
+import * as z from "zod";
+import { compactSteps } from "../../src/ai_sdk/mod.ts";
+import { createClient } from "../../src/client/mod.ts";
+import { sayValue } from "../../src/core/options.ts";
+import { createApp, defineTool, memoryStore, runTurn, scripted } from "../../src/mod.ts";
+
+const model = scripted({ script: () => ({ text: "Hello." }) });
+const store = memoryStore();
+const tool = { name: "add", description: "Adds", input: z.object({}), execute: () => "" };
+
+// deno-lint-ignore no-explicit-any -- What a caller in JavaScript can write.
+const make: Record<string, (options: any) => unknown> = {
+  app: (options) => createApp({ agents: { default: { model } }, store, ...options }),
+  agent: (agent) => createApp({ agents: { default: agent }, store }),
+  tool: (options) => defineTool({ ...tool, ...options }),
+  steps: (options) => compactSteps(options),
+  client: (options) => createClient(options),
+};
+
+Deno.test.each(
+  [
+    [
+      "agent",
+      { model, maxStep: 1 },
+      /make the agent default: maxStep: found an option that nobody knows, wanted only model, system,/,
+    ],
+    ["agent", { model, compactAT: 0.1 }, /compactAT: found an option that nobody knows/],
+    [
+      "agent",
+      { model, compaction: { compactAT: 0.1 } },
+      /compaction\.compactAT: found an option that nobody knows, wanted only compactAt, stopAt/,
+    ],
+    [
+      "agent",
+      { model, compaction: { compactAt: "0.5" } },
+      /compaction\.compactAt: found "0\.5", wanted a share of the usable window/,
+    ],
+    [
+      "agent",
+      { model, compactionLimits: { stopAt: 0.9 } },
+      /compactionLimits\.stopAt: found 0\.9, wanted the least and the most share/,
+    ],
+    ["agent", { model, tools: [1] }, /tools\[0\]: found 1, wanted a tool, as defineTool\(\) makes it/],
+    ["agent", { model, tools: { add: 1 } }, /tools\.add: found 1, wanted a tool of the AI SDK/],
+    [
+      "agent",
+      { model, tools: "add" },
+      /tools: found "add", wanted a list of tools, or a tool set of the AI SDK, or a function/,
+    ],
+    ["agent", { model, maxSteps: "50" }, /maxSteps: found "50", wanted a whole number of steps, 1 or more/],
+    ["agent", { model, maxSteps: 0 }, /maxSteps: found 0, wanted/],
+    ["agent", { model, recall: 0 }, /recall: found 0, wanted true or false/],
+    ["agent", { model, system: 5 }, /system: found 5, wanted text/],
+    ["agent", { model, summarizer: "same" }, /summarizer: found a model without a stream/],
+    ["agent", {}, /model: found no model, wanted one such as openaiChat\(\)/],
+    ["agent", null, /make the agent default: found null, wanted an object with model/],
+    ["app", { agents: [] }, /agents: found an empty list, wanted agents by name/],
+    ["app", { agents: undefined }, /agents: found nothing, wanted agents by name/],
+    [
+      "app",
+      { store: "memory" },
+      /make the app: store: found "memory", wanted a store, such as memoryStore\(\)/,
+    ],
+    ["app", { auht: () => null }, /auht: found an option that nobody knows, wanted only agents, store/],
+    ["app", { limits: { turnPerMinute: 5 } }, /limits\.turnPerMinute: found an option that nobody knows/],
+    [
+      "app",
+      { limits: { concurrentTurns: 501 } },
+      /limits\.concurrentTurns: found 501, wanted a number over 0, up to 500/,
+    ],
+    [
+      "app",
+      { cors: "https://app.example" },
+      /cors: found "https:\/\/app\.example", wanted a list of origins/,
+    ],
+    ["tool", { excute: () => "" }, /define the tool add: excute: found an option that nobody knows/],
+    [
+      "tool",
+      { input: { type: "object" } },
+      /define the tool add: input: found an object, wanted a zod schema/,
+    ],
+    ["tool", { name: 5 }, /define the tool: name: found 5, wanted text/],
+    ["tool", { description: undefined }, /description: found nothing, wanted text/],
+    ["tool", { sideEffect: "none at all" }, /sideEffect: found "none at all", wanted "none" or "some"/],
+    ["steps", undefined, /make compactSteps\(\): found nothing, wanted an object with window/],
+    [
+      "steps",
+      {},
+      /window: found nothing, wanted the tokens that request and answer can have together: a whole number/,
+    ],
+    ["steps", { window: "8k" }, /window: found "8k", wanted/],
+    ["steps", { window: 8_000, bogus: 1 }, /bogus: found an option that nobody knows, wanted only compactAt/],
+    ["steps", { window: 8_000, pin: true }, /pin: found true, wanted a function/],
+    [
+      "steps",
+      { window: 8_000, verbatimArgs: { read: "path" } },
+      /verbatimArgs\.read: found "path", wanted a list of arguments/,
+    ],
+    ["steps", { window: 8_000, owner: { tenent: "a" } }, /owner\.tenent: found an option that nobody knows/],
+    ["client", undefined, /make the client: found nothing, wanted an object with url/],
+    ["client", {}, /url: found nothing, wanted the address of the service/],
+    ["client", { url: "http://x", apikey: "k" }, /apikey: found an option that nobody knows/],
+    ["client", { url: "http://x", maxTries: 0 }, /maxTries: found 0, wanted a whole number of tries/],
+  ] as const,
+)("options that nobody knows, or of another kind, are refused: %s %o", (what, options, message) => {
+  throws(() => make[what]?.(options), { name: "TypeError", message });
+});
+
+Deno.test("options set to undefined are options left out", () => {
+  make["agent"]?.({ model, maxSteps: undefined, tools: undefined, compaction: undefined });
+  make["steps"]?.({ window: 8_000, store: undefined });
+  make["tool"]?.({ timeoutMs: undefined });
+});
+
+Deno.test("a key is in no error, whatever else is wrong with it", () => {
+  throws(() => make["client"]?.({ url: "http://x", headers: "Bearer secret-of-acme" }), (error: Error) => {
+    equal(
+      error.message,
+      "Cannot make the client: headers: found a text, wanted headers by name, or a function",
+    );
+    return true;
+  });
+});
+
+Deno.test("runTurn() refuses an agent with options that nobody knows, and stores nothing", async () => {
+  const own = memoryStore();
+  const agent = { model, maxStep: 1 };
+  const events = runTurn({ agent, session: "s1", input: "Hi" }, { store: own });
+  await rejects(events.next(), {
+    name: "TypeError",
+    message: /run the turn: maxStep: found an option that nobody/,
+  });
+  equal(await own.read({ tenant: "local", session: "s1" }), null);
+});
+
+Deno.test.each(
+  [
+    [undefined, "nothing"],
+    [[], "an empty list"],
+    [() => 1, "a function"],
+    [null, "null"],
+    [{}, "an object"],
+    [
+      "x".repeat(99),
+      `"${"x".repeat(60)}…"`,
+    ],
+  ] as const,
+)("sayValue() says a value in a few words: %o", (value, words) => equal(sayValue(value), words));
