@@ -50,6 +50,8 @@ export type PlannedCompaction = CutFacts & {
   /** Tokens for ledger and prose together, as our own counter counts. */
   readonly reserve: number;
   readonly policy: CutPolicy;
+  /** What an item counts at the least for a byte. */
+  readonly floor: number;
   /** Entries that stay verbatim, whole atoms: what was pinned then, and what tools want retained. */
   readonly pinned: readonly number[];
   /** Entries of the log when it was planned. */
@@ -92,7 +94,8 @@ export async function planCompaction(
 ): Promise<NoCut | PlannedCompaction> {
   const { meter, budget } = options;
   await meter.learn(context);
-  const before = await context.transcript();
+  const { floor } = meter;
+  const before = await context.transcript(floor);
   const from = context.head;
   // The transcript counts tokens, the thresholds are the provider's: one factor lies between them.
   const counted = (tokens: number): number => Math.floor(tokens / meter.factor);
@@ -136,11 +139,16 @@ export async function planCompaction(
   const trims = new Map(context.view.trims.filter(([at]) => at >= next.cut));
   for (const { message, tokens } of plan.trims) {
     const at = context.seqOf(message);
-    if (at !== null) trims.set(at, tokens);
+    if (at !== null) trims.set(at, await context.limitOf(message, { tokens, floor }));
   }
   const bare = { ...next, trims: [...trims], ledger: [] };
   // Prose of an earlier pass stays while it fits; lines of its time stay in the ledger all the same.
-  const view = await withSummary(context, bare, { lines, prose: context.view.prose ?? "", reserve });
+  const view = await withSummary(context, bare, {
+    lines,
+    prose: context.view.prose ?? "",
+    reserve,
+    floor,
+  });
   const planned: PlannedCompaction = {
     kind: "planned",
     method: plan.method,
@@ -156,6 +164,7 @@ export async function planCompaction(
     lines,
     reserve,
     policy,
+    floor,
     pinned,
     length: context.entries.length,
   };
@@ -175,10 +184,10 @@ export async function applyCompaction(
   planned: PlannedCompaction,
   { meter, prose }: { readonly meter: ContextMeter; readonly prose?: string },
 ): Promise<Extract<Compaction, { kind: "applied" | "rejected" }>> {
-  const { lines, reserve, method, cut, distance, pairs } = planned;
+  const { lines, reserve, floor, method, cut, distance, pairs } = planned;
   const view = prose === undefined
     ? planned.view
-    : await withSummary(context, planned.view, { lines, prose, reserve });
+    : await withSummary(context, planned.view, { lines, prose, reserve, floor });
   if (context.view !== planned.base) {
     const message = "Another compaction was applied since this one was planned";
     return { kind: "rejected", violations: [{ code: "invalid", condition: "C5", message }] };
@@ -198,13 +207,14 @@ export async function applyCompaction(
 async function withSummary(
   context: Context,
   view: StoredView,
-  { lines, prose, reserve }: {
+  { lines, prose, reserve, floor }: {
     readonly lines: readonly LedgerLine[];
     readonly prose: string;
     readonly reserve: number;
+    readonly floor: number;
   },
 ): Promise<StoredView> {
-  const measure = await context.measure();
+  const measure = await context.measure(floor);
   const proseTokens = prose === "" ? 0 : measure(prose) + 2;
   const fits = proseTokens > 0 && proseTokens <= maxProse(reserve);
   const tokens = reserve - (fits ? proseTokens : 0);
@@ -219,14 +229,14 @@ async function withSummary(
 /** Verifies a view that would be put in force; `isLater` where the log has grown since the cut was selected. */
 async function verifyView(
   context: Context,
-  { planned: { base, cut, lines, policy, pinned }, view, isLater = false }: {
+  { planned: { base, cut, lines, policy, floor, pinned }, view, isLater = false }: {
     readonly planned: PlannedCompaction;
     readonly view: StoredView;
     readonly isLater?: boolean;
   },
 ): Promise<readonly Rejection[]> {
-  const before = await context.transcript();
-  const after = await context.preview(view);
+  const before = await context.transcript(floor);
+  const after = await context.preview(view, floor);
   // A range only says between which entries it counts: that nothing fell out of the count is seen here.
   const isCounted = pairsIn(view.ledger) === pairsIn(lines);
   const refs = new Set(lines.flatMap((line) => line.kind === "pair" ? [line.ref] : []));

@@ -9,6 +9,7 @@ import type { TranscriptRecord } from "../core/record.ts";
 import { parseTranscript, type Transcript } from "../core/transcript.ts";
 import { viewMessages } from "../core/view.ts";
 import type { Entry, ResultEntry } from "../ports.ts";
+import { utf8Length } from "../tokens/counter.ts";
 import { boundTokens, measureText, type TextMeasure } from "../tokens/measure.ts";
 import type { MeterItems } from "../tokens/meter.ts";
 import { type PrefixedLog, prefixLog, viewPrefix } from "./prefix.ts";
@@ -60,6 +61,8 @@ export class Context implements MeterItems {
   /** The item that the turn in progress began with, -1 where there is none. */
   #turn = -1;
   #transcript: Transcript | null = null;
+  /** What items count at the least for a byte in {@link #transcript}. */
+  #floor = 0;
   #measure: TextMeasure | null = null;
 
   private constructor(
@@ -112,9 +115,13 @@ export class Context implements MeterItems {
     return this.#head;
   }
 
-  /** The exact counter, loaded on first use. */
-  async measure(): Promise<TextMeasure> {
-    return this.#measure ??= await this.#loadMeasure();
+  /** The exact counter, loaded on first use; no text counts less than `floor` tokens for a byte. */
+  async measure(floor = 0): Promise<TextMeasure> {
+    const measure = this.#measure ??= await this.#loadMeasure();
+    if (floor === 0) return measure;
+    const floored = (text: string, limit?: number): number =>
+      Math.max(measure(text, limit), Math.ceil(floor * utf8Length(text)));
+    return Object.assign(floored, measure);
   }
 
   /** Appends an entry to the log and to what is shown. */
@@ -124,7 +131,7 @@ export class Context implements MeterItems {
     }
     // Everything that can fail comes first: an entry is there whole, or not at all.
     const shown = await this.#show(entry, new Map(this.#view.trims));
-    const records = this.#transcript === null ? [] : await this.#records(shown);
+    const records = this.#transcript === null ? [] : await this.#records(shown, this.#floor);
     this.#entries.push(entry);
     this.#items.push(shown);
     if (entry.kind === "user") this.#turn = this.#items.length - 1;
@@ -141,16 +148,30 @@ export class Context implements MeterItems {
     return total;
   }
 
-  /** Exact tokens of the items in [from, to). */
-  async exact(from: number, to: number): Promise<number> {
+  /** Exact tokens of the items in [from, to), of none less than `floor` for a byte. */
+  async exact(from: number, to: number, floor = 0): Promise<number> {
     let total = 0;
-    for (const shown of this.#items.slice(from, to)) total += sum(await this.#records(shown));
+    for (const shown of this.#items.slice(from, to)) total += sum(await this.#records(shown, floor));
     return total;
   }
 
-  /** The transcript as it is shown now; message i is item i. */
-  async transcript(): Promise<Transcript> {
-    return this.#transcript ??= await this.#parse(this.#items);
+  /** The transcript as it is shown now; message i is item i. No item has less than `floor` tokens for a byte. */
+  async transcript(floor = 0): Promise<Transcript> {
+    if (this.#transcript === null || this.#floor !== floor) {
+      this.#transcript = await this.#parse(this.#items, floor);
+      this.#floor = floor;
+    }
+    return this.#transcript;
+  }
+
+  /**
+   * To how many tokens of the counter itself an item is to be shortened, so that it has `tokens` under a floor: what
+   * is shown must not change with what bills have taught.
+   */
+  async limitOf(index: number, { tokens, floor }: { tokens: number; floor: number }): Promise<number> {
+    const plain = await this.exact(index, index + 1);
+    const most = await this.exact(index, index + 1, floor);
+    return most > plain ? Math.floor(tokens * plain / most) : tokens;
   }
 
   /** The output of a result as the model is shown it. */
@@ -178,9 +199,12 @@ export class Context implements MeterItems {
   }
 
   /** What another view would show, parsed from scratch (condition C5 is verified on this, not assumed). */
-  async preview(view: StoredView): Promise<{ readonly transcript: Transcript; readonly head: number }> {
+  async preview(
+    view: StoredView,
+    floor = 0,
+  ): Promise<{ readonly transcript: Transcript; readonly head: number }> {
     const [items, head] = await this.#project(view);
-    return { transcript: await this.#parse(items), head };
+    return { transcript: await this.#parse(items, floor), head };
   }
 
   /** Puts a view in force. */
@@ -276,14 +300,19 @@ export class Context implements MeterItems {
     return made;
   }
 
-  async #records(shown: Shown): Promise<readonly Omit<TranscriptRecord, "message">[]> {
-    return shown.records ??= recordsOf(shown.item, await this.measure());
+  async #records(shown: Shown, floor: number): Promise<readonly Omit<TranscriptRecord, "message">[]> {
+    const records = shown.records ??= recordsOf(shown.item, await this.measure());
+    const least = floor * shown.bound;
+    if (least === 0) return records;
+    const total = sum(records);
+    if (total >= least) return records;
+    return records.map((record) => ({ ...record, tokens: Math.ceil(record.tokens * least / total) }));
   }
 
-  async #parse(items: readonly Shown[]): Promise<Transcript> {
+  async #parse(items: readonly Shown[], floor: number): Promise<Transcript> {
     const records: TranscriptRecord[] = [];
     for (const [message, shown] of items.entries()) {
-      for (const record of await this.#records(shown)) records.push({ ...record, message });
+      for (const record of await this.#records(shown, floor)) records.push({ ...record, message });
     }
     return parseTranscript(records);
   }

@@ -35,6 +35,10 @@ export async function capOf(
   const bound = measureOutput(output, context.bound);
   if (bound <= share((await meter.read(context, stopAt)).tokens)) return null;
   const limit = Math.max(TRIM_FLOOR, share(await meter.estimate(context)));
-  if (bound <= limit || measureOutput(output, await context.measure(), limit) <= limit) return null;
-  return limit;
+  if (bound <= limit) return null;
+  const { floor } = meter;
+  const measure = await context.measure();
+  if (floor * bound <= limit) return measureOutput(output, measure, limit) <= limit ? null : limit;
+  // A cap is in tokens of the counter itself: what is shown must not change with what bills have taught.
+  return Math.floor(limit * Math.min(1, measureOutput(output, measure) / (floor * bound)));
 }

@@ -112,6 +112,7 @@ export class Compactor {
    * @returns Whether the model may be called.
    */
   async *admit(): AsyncGenerator<TurnEventBody, boolean> {
+    const { context, meter } = this.#options;
     const budget = this.#budget;
     if (this.#background?.isDone === true) yield* this.#splice(0);
     if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
@@ -122,12 +123,14 @@ export class Compactor {
     const reading = await this.#read(budget.stopAt);
     yield this.#contextEvent(reading);
     if (reading.tokens <= budget.stopAt) return true;
-    // Before a session is given up, what the provider has billed is set against a count of our own.
-    this.#options.meter.reset();
-    const counted = await this.#read(budget.stopAt);
-    if (counted.tokens <= budget.stopAt) {
-      yield this.#contextEvent(counted);
-      return true;
+    // Before a session is given up, a bill that cannot be true is set against a count of our own.
+    if (meter.isBeyondBytes(context)) {
+      meter.reset();
+      const counted = await this.#read(budget.stopAt);
+      if (counted.tokens <= budget.stopAt) {
+        yield this.#contextEvent(counted);
+        return true;
+      }
     }
     yield { type: "compaction", phase: "exhausted", reason: "over_stop_at", tokensBefore: reading.tokens };
     return false;

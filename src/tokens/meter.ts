@@ -20,6 +20,11 @@ export interface MeterState {
   readonly anchor: { readonly tokens: number; readonly covered: number } | null;
   /** The provider's tokens for one counted token. */
   readonly factor: number;
+  /**
+   * Counted tokens for a byte at the least. Absent for none: runs of white space or of one character are next to
+   * nothing to our counter, and no less than other text to some providers'.
+   */
+  readonly floor?: number;
 }
 
 /** The items that are shown to the model, counted on demand. */
@@ -28,8 +33,11 @@ export interface MeterItems {
   readonly length: number;
   /** Upper bound on the tokens of the items from an index on; cheap. */
   boundFrom(index: number): number;
-  /** Exact tokens of the items in [from, to); loads the tokenizer on first use. */
-  exact(from: number, to: number): Promise<number>;
+  /**
+   * Exact tokens of the items in [from, to), but of no item less than its bound times `floor` (default 0); loads the
+   * tokenizer on first use.
+   */
+  exact(from: number, to: number, floor?: number): Promise<number>;
 }
 
 /** Settings of a {@link ContextMeter}. */
@@ -46,9 +54,14 @@ export interface MeterOptions {
 /** Fewer counted tokens than this teach nothing about the factor. */
 const LEARN_FROM = 500;
 
-/** No provider counts less or more than this for one counted token: what says otherwise has another cause. */
+/** No provider counts less or more than this for one counted token of common text: what says otherwise has another cause. */
+const LEAST_FACTOR = 0.5;
+const MOST_FACTOR = 4;
+/** Common text has fewer bytes for a counted token. */
+const COMMON_BYTES = 6;
+
 function plausible(factor: number): number {
-  return Math.min(4, Math.max(0.5, factor));
+  return Math.min(MOST_FACTOR, Math.max(LEAST_FACTOR, factor));
 }
 
 function isFactor(factor: unknown): boolean {
@@ -80,6 +93,8 @@ export class ContextMeter {
     this.#window = window;
     // What a store gives back may be of another version: without its factor nothing of it can be used.
     this.#state = state !== undefined && isFactor(state.factor) ? state : { anchor: null, factor };
+    const { floor, ...rest } = this.#state;
+    if (floor !== undefined && !(floor > 0 && floor <= 1)) this.#state = rest;
   }
 
   /** Tokens that are there before any message, in the provider's tokens. */
@@ -100,6 +115,24 @@ export class ContextMeter {
   /** The provider's tokens for one counted token. */
   get factor(): number {
     return this.#state.factor;
+  }
+
+  /** Counted tokens for a byte at the least; 0 until a bill could not be told otherwise. */
+  get floor(): number {
+    return this.#state.floor ?? 0;
+  }
+
+  /**
+   * Whether the last bill is more than all the bytes that it covers could be: it is a sum over several requests, or of
+   * something else.
+   *
+   * @param items What is shown now.
+   */
+  isBeyondBytes(items: MeterItems): boolean {
+    const { anchor } = this.#state;
+    if (anchor === null) return false;
+    const bytes = items.boundFrom(0) - items.boundFrom(Math.min(anchor.covered, items.length));
+    return anchor.tokens - this.fixed > this.#factor * bytes;
   }
 
   /**
@@ -126,12 +159,50 @@ export class ContextMeter {
   async learn(items: MeterItems): Promise<void> {
     const { anchor, factor } = this.#state;
     if (anchor === null || anchor === this.#learned) return;
-    const counted = await items.exact(0, Math.min(anchor.covered, items.length));
-    if (counted < LEARN_FROM) return;
+    const covered = Math.min(anchor.covered, items.length);
+    const tokens = anchor.tokens - this.fixed;
+    const bytes = items.boundFrom(0) - items.boundFrom(covered);
+    const plain = await items.exact(0, covered);
+    if (plain < LEARN_FROM && (tokens < LEARN_FROM || bytes < COMMON_BYTES * plain)) return;
     this.#learned = anchor;
-    const billed = plausible((anchor.tokens - this.fixed) / counted);
+    const { floor } = this;
+    const needed = await this.#floorFor(items, { tokens, covered, plain });
+    if (needed !== null || floor > 0) {
+      // Common text is counted well enough: what is billed beyond that lies where our counter finds next to nothing.
+      const next = needed !== null && needed > floor ? needed : (floor + (needed ?? 0)) / 2;
+      this.#state = { ...this.#state, factor: this.#factor, floor: next };
+      if (needed !== null) return;
+    }
+    if (plain < LEARN_FROM) return;
+    const counted = floor === 0 ? plain : await items.exact(0, covered, this.floor);
+    const billed = plausible(tokens / counted);
     // The anchor is that of now: what went while this counted does not come back.
     this.#state = { ...this.#state, factor: billed > factor ? billed : (billed + factor) / 2 };
+  }
+
+  /**
+   * The floor under which items come to what a provider counts for them; null where a factor says it as well, or
+   * where not even all their bytes would.
+   */
+  async #floorFor(
+    items: MeterItems,
+    { tokens, covered, plain }: {
+      readonly tokens: number;
+      readonly covered: number;
+      readonly plain: number;
+    },
+  ): Promise<number | null> {
+    const isBelow = async (floor: number): Promise<boolean> =>
+      this.#factor * await items.exact(0, covered, floor) < tokens;
+    const bytes = items.boundFrom(0) - items.boundFrom(covered);
+    if (tokens <= MOST_FACTOR * plain || bytes < COMMON_BYTES * plain || await isBelow(1)) return null;
+    let [low, high] = [0, 1];
+    for (let round = 0; round < 10; round++) {
+      const middle = (low + high) / 2;
+      if (await isBelow(middle)) low = middle;
+      else high = middle;
+    }
+    return high;
   }
 
   /**
@@ -139,12 +210,20 @@ export class ContextMeter {
    * tokens. What the last bill said is no help then, so the anchor goes.
    *
    * @param items What is shown now.
-   * @param limit Tokens that a request can have.
+   * @param limit Tokens that a request can have, or those that the provider has found.
    */
   async refuse(items: MeterItems, limit: number): Promise<void> {
-    const counted = await items.exact(0, items.length);
-    const least = counted === 0 ? 0 : plausible((limit - this.fixed) / counted);
-    this.#state = { anchor: null, factor: Math.max(this.factor, least) };
+    const tokens = limit - this.fixed;
+    const { floor } = this;
+    const plain = await items.exact(0, items.length);
+    const needed = await this.#floorFor(items, { tokens, covered: items.length, plain });
+    if (needed !== null) {
+      this.#state = { anchor: null, factor: this.#factor, floor: Math.max(floor, needed) };
+      return;
+    }
+    const counted = floor === 0 ? plain : await items.exact(0, items.length, floor);
+    const least = counted === 0 ? 0 : plausible(tokens / counted);
+    this.#state = { ...this.#state, anchor: null, factor: Math.max(this.factor, least) };
   }
 
   /**
@@ -174,7 +253,7 @@ export class ContextMeter {
    */
   async estimate(items: MeterItems): Promise<number> {
     const { anchor, factor } = this.#state;
-    const exact = await items.exact(anchor?.covered ?? 0, items.length);
+    const exact = await items.exact(anchor?.covered ?? 0, items.length, this.floor);
     return Math.ceil((anchor?.tokens ?? this.fixed) + factor * exact);
   }
 

@@ -3,10 +3,11 @@ import { equal, ok } from "node:assert/strict";
 import * as z from "zod";
 import { defineTool } from "../../src/loop/tools.ts";
 import { runTurn } from "../../src/loop/turn.ts";
-import { scripted, scriptedTokens } from "../../src/models/scripted.ts";
+import { scripted, type ScriptedReply, scriptedTokens } from "../../src/models/scripted.ts";
 import type { Model, Usage } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { isPlausible } from "../../src/tokens/usage.ts";
+import { Bench, calls, endOf, eventsOf, tool } from "../support/turns.ts";
 
 const WINDOW = 16_000;
 
@@ -122,3 +123,48 @@ Deno.test("arguments and outputs that are nested too deeply are answered, shown 
   const state = await store.read({ tenant: "local", session: "s" });
   ok(JSON.stringify(state).length > 0);
 });
+
+const CHEAP: readonly (readonly [string, string])[] = [
+  ["white space", " ".repeat(200_000)],
+  ["one character", "=".repeat(100_000)],
+];
+for (const bills of [true, false]) {
+  for (const [name, text] of CHEAP) {
+    const says = bills ? "bills" : "has a bill for nothing and refuses";
+    Deno.test(`a provider that ${says} ${name} far over our count ends no session`, async () => {
+      const odd = tool("odd", () => text);
+      let replies: ScriptedReply[] = [];
+      const script = scripted({
+        script: () => replies.shift() ?? { text: "Done." },
+        window: 9_000,
+        maxOutput: 1_000,
+      });
+      const model: Model = {
+        ...script,
+        async *stream(request, signal) {
+          for await (const event of script.stream(request, signal)) {
+            if (bills || event.type !== "finish") yield event;
+            else {
+              const { usage: _, ...rest } = event;
+              yield rest;
+            }
+          }
+        },
+      };
+      const bench = new Bench({ model, tools: [odd] });
+      for (let turn = 0; turn < 3; turn++) {
+        replies = Array.from({ length: 10 }, (_, at) => calls("odd", ...Array(1 + at % 3).fill({})));
+        const events = await bench.run(`Go ${turn}`);
+        equal(endOf(events), "stop", JSON.stringify(eventsOf(events, "error")));
+        const compactions = eventsOf(events, "compaction");
+        if (turn === 0) {
+          ok(compactions.some(({ phase }) => phase === "applied"), JSON.stringify(compactions));
+        }
+        for (const event of compactions) {
+          ok(event.phase !== "rejected", JSON.stringify(event));
+        }
+      }
+      await bench.assertSound();
+    });
+  }
+}
