@@ -21,7 +21,7 @@ import { makeParts } from "./host/parts.ts";
 import { Notes } from "./notes.ts";
 import { type AppOptions, requireAppOptions } from "./options.ts";
 import { refuseOpenAI } from "./openai_errors.ts";
-import { problemOf, refuseWith, speak } from "./problem.ts";
+import { problemOf, refuseMethod, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
 import { aguiRoutes } from "./routes/agui.ts";
 import { chatRoutes, refuseChat } from "./routes/chat.ts";
@@ -119,8 +119,19 @@ export function createApp(options: AppOptions): App {
   app.route("/v1", completionRoutes(options, host));
   app.route("/v1/sessions", restRoutes(options, host));
   app.route("/v1", transcriptRoutes());
+  refuseOtherMethods(app);
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;
+}
+
+/** Refuses on every path of the app the methods that it does not take there. */
+function refuseOtherMethods(app: Hono<AppEnv>): void {
+  const taken = new Map<string, Set<string>>();
+  for (const { method, path } of app.routes) {
+    // What runs for every method stands before routes, and is none.
+    if (method !== "ALL") taken.set(path, (taken.get(path) ?? new Set()).add(method));
+  }
+  for (const [path, methods] of taken) app.all(path, refuseMethod([...methods].join(", ")));
 }
 
 /** What would fail in every turn of an agent fails when the app is made. */

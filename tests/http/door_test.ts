@@ -23,9 +23,9 @@ function makeApp() {
 }
 
 function send(app: Hono, { method, path }: Route, who?: string): Promise<Response> {
-  const hasBody = method !== "GET" && method !== "DELETE" && method !== "ALL";
+  const hasBody = method !== "GET" && method !== "DELETE";
   return Promise.resolve(app.request(path, {
-    method: method === "ALL" ? "GET" : method,
+    method,
     headers: who === undefined ? {} : { "x-who": who },
     ...(hasBody ? { body: "{}" } : {}),
   }));
@@ -48,6 +48,24 @@ Deno.test("every route of the router is shut to nobody, but for the public ones"
     equal((await app.request(path)).status, 401, path);
     const missing = await app.request(path, { headers: { "x-who": "acme" } });
     deepEqual([missing.status, (await missing.json()).code], [404, "not_found"], path);
+  }
+});
+
+Deno.test("every path of the router refuses the methods that it does not take, and names those that it takes", async () => {
+  const app = makeApp();
+  const taken = Map.groupBy(routesOf(app), ({ path }) => path);
+  for (const [path, routes] of taken) {
+    const allowed = routes.map(({ method }) => method);
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+      if (allowed.includes(method)) continue;
+      const response = await app.request(fill(path, () => "x"), { method, headers: { "x-who": "acme" } });
+      deepEqual(
+        [response.status, response.headers.get("allow")],
+        [405, allowed.join(", ")],
+        `${method} ${path}`,
+      );
+      await response.body?.cancel();
+    }
   }
 });
 

@@ -18,11 +18,11 @@ export const PUBLIC: readonly string[] = [
   "GET /assets/:name",
 ];
 
-/** Every route, once. What is mounted for all paths is no route. */
+/** Every route, once. What stands for all methods is no route: it runs in front of others, or refuses them. */
 export function routesOf(app: App): readonly Route[] {
   const found = new Map<string, Route>();
   for (const { method, path } of app.routes) {
-    if (method === "ALL" && path.endsWith("*")) continue;
+    if (method === "ALL") continue;
     found.set(`${method} ${path}`, { method, path });
   }
   return [...found.values()];

@@ -24,7 +24,7 @@ import type { TurnHost } from "../host.ts";
 import type { HostRequest, StartedTurn } from "../host/request.ts";
 import { idempotencyOf, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
-import { problemOf, refuseMethod } from "../problem.ts";
+import { problemOf } from "../problem.ts";
 import { reportFault } from "../requests.ts";
 import { sseResponse } from "../sse.ts";
 
@@ -117,7 +117,6 @@ export function aguiRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     });
   });
 
-  app.all("/", refuseMethod("POST"));
   return app;
 }
 

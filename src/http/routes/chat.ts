@@ -30,7 +30,7 @@ import { HistoryViews } from "../history.ts";
 import type { TurnHost } from "../host.ts";
 import type { StartedTurn } from "../host/request.ts";
 import type { AppOptions } from "../options.ts";
-import { clipDetail, type Problem, type Refuse, refuseMethod, statusOf } from "../problem.ts";
+import { clipDetail, type Problem, type Refuse, statusOf } from "../problem.ts";
 import type { Following } from "../registry.ts";
 import { sessionKeyOf, sessionNotFound } from "../session_key.ts";
 import { sseResponse } from "../sse.ts";
@@ -197,9 +197,6 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     return c.json(messages.map(({ message }) => message));
   });
 
-  app.all("/", refuseMethod("POST"));
-  app.all("/:id/stream", refuseMethod("GET"));
-  app.all("/:id", refuseMethod("GET"));
   return app;
 }
 

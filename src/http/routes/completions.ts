@@ -20,7 +20,7 @@ import type { TurnHost } from "../host.ts";
 import type { StartedTurn } from "../host/request.ts";
 import { idempotencyOf, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
-import { refuseMethod, refuseWith } from "../problem.ts";
+import { refuseWith } from "../problem.ts";
 import { sessionId } from "../session_key.ts";
 import { sseResponse } from "../sse.ts";
 import { whileThere } from "../streams.ts";
@@ -121,14 +121,12 @@ export function completionRoutes(options: AppOptions, host: TurnHost): Hono<AppE
     if (asked.isStream) return stream(started, { options: shown, headers });
     return await answer(c, started, { options: shown, headers });
   });
-  app.all("/chat/completions", refuseMethod("POST"));
 
   function modelOf(id: string): Readonly<Record<string, unknown>> {
     return { id, object: "model", created: madeAt, owned_by: "selvage" };
   }
 
   app.get("/models", (c) => c.json({ object: "list", data: Object.keys(agents).map(modelOf) }));
-  app.all("/models", refuseMethod("GET"));
   app.get("/models/:id", (c) => {
     const id = c.req.param("id");
     if (Object.hasOwn(agents, id)) return c.json(modelOf(id));
@@ -139,6 +137,5 @@ export function completionRoutes(options: AppOptions, host: TurnHost): Hono<AppE
       }`,
     );
   });
-  app.all("/models/:id", refuseMethod("GET"));
   return app;
 }

@@ -20,7 +20,6 @@ import { loadCounter } from "../../tokens/counter.ts";
 import { encodingOf } from "../../tokens/encoding.ts";
 import { checkBody, limitBody, parseJson, readText } from "../body.ts";
 import type { AppEnv } from "../env.ts";
-import { refuseMethod } from "../problem.ts";
 
 const MAX_BODY = 16 * 1024 * 1024;
 
@@ -161,7 +160,6 @@ export function transcriptRoutes(): Hono<AppEnv> {
     const { reading } = await receive(c.req.raw, readingBody);
     return c.json(describeTranscript(reading));
   });
-  app.all("/check", refuseMethod("POST"));
 
   app.post("/repair", limitBody(MAX_BODY), async (c) => {
     const { reading, texts } = await receive(c.req.raw, readingBody);
@@ -169,7 +167,6 @@ export function transcriptRoutes(): Hono<AppEnv> {
     const violations = checkMessages(rereadTranscript(reading, { messages, calls }));
     return answer({ repairs, violations }, { messages }, texts);
   });
-  app.all("/repair", refuseMethod("POST"));
 
   app.post("/compact", limitBody(MAX_BODY), async (c) => {
     const { body, reading, texts } = await receive(c.req.raw, compactBody);
@@ -179,7 +176,6 @@ export function transcriptRoutes(): Hono<AppEnv> {
     if (plan !== true) return answer({ format, ...rest }, { messages }, texts);
     return answer({ plan, format, ...rest }, { toSummarise: toSummarise ?? [] }, texts);
   });
-  app.all("/compact", refuseMethod("POST"));
 
   return app;
 }
