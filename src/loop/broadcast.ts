@@ -95,6 +95,7 @@ export class Broadcast {
     },
   ): AsyncGenerator<TurnEvent, void> {
     try {
+      let isThere = false;
       for (let at = this.#indexOf(from);; at++) {
         while (at >= this.#events.length && isHere()) {
           if (this.#isDone) return;
@@ -102,8 +103,9 @@ export class Broadcast {
         }
         const event = this.#events[at];
         if (event === undefined || !isHere()) return;
-        // A reader may ask for more than there is yet.
-        if (eventNumber(event) >= from) yield event;
+        // A reader may ask for more than there is yet. Numbers rise: behind the first that will do, all do.
+        isThere ||= eventNumber(event) >= from;
+        if (isThere) yield event;
       }
     } finally {
       leave();
