@@ -114,6 +114,7 @@ export type {
   LeaseRequest,
   Model,
   ModelEvent,
+  ModelFallback,
   ModelRequest,
   ModelSettings,
   OnDisconnect,

@@ -17,7 +17,7 @@ export type {
   ResultEntry,
   UserEntry,
 } from "./ports/log.ts";
-export type { Dialect, FinishReason, Model, ModelEvent, ModelRequest } from "./ports/model.ts";
+export type { Dialect, FinishReason, Model, ModelEvent, ModelFallback, ModelRequest } from "./ports/model.ts";
 export type {
   Branch,
   Claim,

@@ -5,7 +5,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { TurnEvent } from "../loop/events.ts";
-import type { Clock, SessionKey } from "../ports.ts";
+import type { Clock, ModelFallback, SessionKey } from "../ports.ts";
 
 /** How much an entry matters. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -90,6 +90,8 @@ export interface TurnTeller {
   readonly tell: (event: TurnEvent) => void;
   /** Shown each error before the event that clients get of it: tells what that leaves out. */
   readonly onError: (error: unknown) => void;
+  /** Shown each model that could not answer: tells which one is asked instead, and why. */
+  readonly onFallback: (fallback: ModelFallback) => void;
 }
 
 /** Where and why a model has failed, by the names of the log; what its provider says may repeat what a user said. */
@@ -137,9 +139,9 @@ export function turnTeller(
       case "error":
         return { level: "warn", event: "turn.error", code: event.code, ...failure };
       case "turn.finished": {
-        const { reason, steps, usage } = event;
+        const { reason, model, steps, usage } = event;
         const ms = clock.now() - begun;
-        return { level: "info", reason, steps, usage, ms, ...(hasContent ? { text } : {}) };
+        return { level: "info", reason, model, steps, usage, ms, ...(hasContent ? { text } : {}) };
       }
       default:
         return null;
@@ -161,6 +163,18 @@ export function turnTeller(
       const isOurs = error instanceof SelvageError;
       failure = isOurs ? failureFacts(error, hasContent) : {};
       if (!isOurs) log({ level: "error", event: "fault", ...of, stack: stackOf(error) });
+    },
+    onFallback({ from, to, error }) {
+      const { code } = error;
+      log({
+        level: "warn",
+        event: "model.fallback",
+        ...of,
+        from,
+        to,
+        code,
+        ...failureFacts(error, hasContent),
+      });
     },
   };
 }

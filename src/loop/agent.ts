@@ -10,6 +10,7 @@ import type {
   Clock,
   Entry,
   Model,
+  ModelFallback,
   ModelSettings,
   OnDisconnect,
   SessionKey,
@@ -188,4 +189,9 @@ export interface TurnPorts {
   readonly onError?: (error: unknown) => void;
   /** Told of a turn of the session that its process had left, and that is closed before this one begins. */
   readonly onClosed?: (turn: string) => void;
+  /**
+   * Told of each model that could not answer, and was passed over for the next one of `fallback()`: the turn goes on.
+   * Default: nobody hears of it.
+   */
+  readonly onFallback?: (fallback: ModelFallback) => void;
 }

@@ -6,7 +6,7 @@
 import { isOwnCall } from "../compaction/render.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage } from "../core/message.ts";
-import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
+import type { Model, ModelEvent, ModelFallback, ModelRequest, Usage } from "../ports.ts";
 import { abortable } from "./abortable.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 import type { TurnEventBody } from "./events.ts";
@@ -23,6 +23,8 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   /** Called before each delta. */
   readonly onDelta: () => void;
+  /** Called for each model that is passed over. */
+  readonly onFallback: (fallback: ModelFallback) => void;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface AskOptions {
  */
 export async function* askModel(
   { model, request }: { readonly model: Model; readonly request: ModelRequest },
-  { step, seq, signal, onDelta }: AskOptions,
+  { step, seq, signal, onDelta, onFallback }: AskOptions,
 ): AsyncGenerator<TurnEventBody, Answer> {
   for await (const event of abortable(model.stream(request, signal), signal)) {
     switch (event.type) {
@@ -66,6 +68,9 @@ export async function* askModel(
         onDelta();
         yield { type: event.type, step, call: event.call, ref: `e${seq}.${event.call}` };
         break;
+      case "fallback":
+        onFallback(event.fallback);
+        break;
       default:
         event satisfies never;
     }
@@ -87,7 +92,7 @@ function* wholeParts({ message: { content } }: Answer, step: number): Iterable<T
 }
 
 /** The answer as JSON has it: what is shown now is what a restart will show, and nobody else can change it. */
-function answerOf({ type, reason, message, usage, model, tokenFactor }: Answer): Answer {
+function answerOf({ type, reason, message, usage, model, tokenFactor, dialect }: Answer): Answer {
   const own = copyOf(message);
   if (!isAssistant(own)) {
     throw new SelvageError(
@@ -103,6 +108,7 @@ function answerOf({ type, reason, message, usage, model, tokenFactor }: Answer):
     ...(isUsage(usage) ? { usage: { ...usage } } : {}),
     ...(typeof model === "string" && model !== "" ? { model } : {}),
     ...(isFactor(tokenFactor) ? { tokenFactor } : {}),
+    ...(typeof dialect === "string" ? { dialect } : {}),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Budget } from "../compaction/budget.ts";
 import type { Context } from "../compaction/context.ts";
 import { prefixName } from "../compaction/prefix.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { ModelRequest } from "../ports.ts";
+import type { ModelFallback, ModelRequest } from "../ports.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { type Answer, askModel } from "./ask.ts";
 import type { Asked } from "./asked.ts";
@@ -62,11 +62,15 @@ export class Asking {
    * Asks the model. A provider that finds the request too long gets one forced compaction and one retry.
    *
    * @param step The step.
-   * @param options `signal`: ends the call at once; `compactor`: makes room.
+   * @param options `signal`: ends the call at once; `compactor`: makes room; `onFallback`: told of models passed over.
    */
   async *ask(
     step: number,
-    { signal, compactor }: { readonly signal: AbortSignal; readonly compactor: Compactor },
+    { signal, compactor, onFallback }: {
+      readonly signal: AbortSignal;
+      readonly compactor: Compactor;
+      readonly onFallback: (fallback: ModelFallback) => void;
+    },
   ): AsyncGenerator<TurnEventBody, Answer> {
     const { model } = this.#agent;
     for (let isFirst = true;; isFirst = false) {
@@ -79,6 +83,7 @@ export class Asking {
           seq,
           signal,
           onDelta,
+          onFallback,
         });
       } catch (error) {
         const isTooLong = error instanceof SelvageError && error.code === "context_length_exceeded";

@@ -5,7 +5,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Pause, ResultEntry, Said, Store, Tool, Usage, UserEntry } from "../ports.ts";
+import type { ModelFallback, Pause, ResultEntry, Said, Store, Tool, Usage, UserEntry } from "../ports.ts";
 import { countSummary } from "../telemetry/compaction.ts";
 import { TurnTelemetry } from "../telemetry/turn.ts";
 import type { TurnPlace, TurnPorts } from "./agent.ts";
@@ -29,6 +29,8 @@ export class TurnAtWork {
   readonly store: Store;
   /** Tells the operator of an error. */
   readonly report: (error: unknown) => void;
+  /** Tells the operator of a model that was passed over. */
+  readonly onFallback: (fallback: ModelFallback) => void;
   /** Spans and metrics. */
   readonly telemetry: TurnTelemetry;
   /** The agent's tools, those of the client and the built-in one over this session's log among them. */
@@ -61,7 +63,7 @@ export class TurnAtWork {
    */
   constructor(
     opened: OpenedTurn,
-    { request, ports: { store, onError = reportFault } }: {
+    { request, ports: { store, onError = reportFault, onFallback = () => {} } }: {
       readonly request: Pick<TurnPlace, "signal" | "suspend">;
       readonly ports: TurnPorts;
     },
@@ -71,6 +73,7 @@ export class TurnAtWork {
     this.opened = opened;
     this.store = store;
     this.report = onError;
+    this.onFallback = onFallback;
     this.telemetry = new TurnTelemetry({
       turn: lease.turn,
       session: key.session,
@@ -120,10 +123,11 @@ export class TurnAtWork {
         ownRequest: summarizer === model ? (cut) => this.asking.requestBefore(cut) : null,
         account: {
           hasLeft: () => tokensOf(this.usage) < maxTokens,
-          billed: (usage) => {
+          billed: (usage, answered) => {
             this.usage = addUsage(this.usage, usage);
-            countSummary(summarizer.id, usage);
+            countSummary({ asked: summarizer.id, answered }, usage);
           },
+          onFallback,
         },
       },
     });

@@ -144,9 +144,9 @@ async function compact(
   let usage: Usage | null = null;
   const account: SummaryAccount = {
     hasLeft: () => usage === null || tokensOf(usage) < (agent.maxTokens ?? Infinity),
-    billed: (bill) => {
+    billed: (bill, answered) => {
       usage = addUsage(usage ?? { inputTokens: 0, outputTokens: 0 }, bill);
-      countSummary(model?.id ?? "", bill);
+      countSummary({ asked: model?.id ?? "", answered }, bill);
     },
   };
   // Whoever has asked waits for it.

@@ -9,7 +9,7 @@ import type { TurnAtWork } from "./at_work.ts";
 import type { TurnEnd, TurnEvent, TurnEventBody } from "./events.ts";
 import { isDeleted } from "./journal.ts";
 import { PAUSED_KNOWN_MS, pausedName, pendingCalls } from "./pause.ts";
-import { errorEvent } from "./report.ts";
+import { answeredBy, errorEvent } from "./report.ts";
 
 /** What a run comes to: the turn is over, waits for answers, or is left for another process. */
 export type Outcome =
@@ -71,6 +71,7 @@ async function* rest(turn: TurnAtWork, pause: Pause): AsyncGenerator<TurnEventBo
     pending: pendingCalls(pause.pending, turn.log.all),
     usage: turn.usage,
     steps: turn.steps,
+    ...answeredBy(turn.log.answer),
   });
   turn.journal.change({ pause });
   await turn.flush({ suspend: true });
@@ -117,6 +118,6 @@ async function release(turn: TurnAtWork, reason: TurnEnd): Promise<TurnEvent> {
   return event;
 }
 
-function finishedEvent({ usage, steps }: TurnAtWork, reason: TurnEnd): TurnEventBody {
-  return { type: "turn.finished", reason, usage, steps };
+function finishedEvent({ usage, steps, log }: TurnAtWork, reason: TurnEnd): TurnEventBody {
+  return { type: "turn.finished", reason, usage, steps, ...answeredBy(log.answer) };
 }

@@ -124,6 +124,8 @@ export type TurnEventBody =
     /** Sums over the model calls of the turn so far. */
     readonly usage: Usage;
     readonly steps: number;
+    /** The model that gave the last answer: with fallbacks it may be another one than `turn.started` names. */
+    readonly model?: string;
   }
   | {
     readonly type: "turn.finished";
@@ -131,6 +133,8 @@ export type TurnEventBody =
     /** Sums over the model calls of the turn. */
     readonly usage: Usage;
     readonly steps: number;
+    /** The model that gave the last answer, if any has: it may be another one than `turn.started` names. */
+    readonly model?: string;
   }
   | { readonly type: "error"; readonly code: string; readonly message: string; readonly retryable: boolean };
 

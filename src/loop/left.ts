@@ -23,7 +23,7 @@ import { abortedResult, openCalls } from "./calls.ts";
 import { eventNumber, type TurnEvent, type TurnEventBody } from "./events.ts";
 import { Mailbox } from "./mailbox.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
-import { billedFor, callEvent, resultEvent } from "./report.ts";
+import { answeredBy, billedFor, callEvent, resultEvent } from "./report.ts";
 import { saidEntry } from "./turn_log.ts";
 
 /**
@@ -177,7 +177,7 @@ export async function endLeft(
     saidEntry(message, { seq: head.length + closed.length + index, turn, at })
   );
   const ours = entries.filter((entry) => entry.turn === turn);
-  const steps = ours.findLast((entry) => entry.kind === "assistant")?.step ?? 0;
+  const answer = ours.findLast((entry) => entry.kind === "assistant");
   const untold = untoldOf(ours, stored.told);
   const { called } = stored;
   const bodies = [...retell([...untold, ...closed, ...said], { entries, called, shown: shownAtMost })];
@@ -185,7 +185,13 @@ export async function endLeft(
     const message = `The turn is lost: the processes that ran it ended ${lease.takeovers} times`;
     bodies.push({ type: "error", code: "turn_lost", message, retryable: false });
   }
-  bodies.push({ type: "turn.finished", reason, usage: billedFor(ours, turn), steps });
+  bodies.push({
+    type: "turn.finished",
+    reason,
+    usage: billedFor(ours, turn),
+    steps: answer?.step ?? 0,
+    ...answeredBy(answer),
+  });
   const events = bodies.map((body, index): TurnEvent => ({
     ...body,
     id: `${turn}:${stored.nextEvent + index}`,

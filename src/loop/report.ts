@@ -6,7 +6,7 @@
 import { indexOfRef } from "../compaction/render.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
-import type { Entry, ResultEntry, Usage } from "../ports.ts";
+import type { AssistantEntry, Entry, ResultEntry, Usage } from "../ports.ts";
 import { outputText } from "../tokens/measure.ts";
 import type { TurnEventBody } from "./events.ts";
 
@@ -84,6 +84,11 @@ export function errorEvent(error: unknown, report = reportFault): TurnEventBody 
     };
   }
   return { type: "error", code: "internal", message: "The turn failed inside the service", retryable: true };
+}
+
+/** The model that gave an answer, as a field of the events that end a turn; none where there is no answer. */
+export function answeredBy(answer: AssistantEntry | undefined): { readonly model?: string } {
+  return answer === undefined ? {} : { model: answer.model };
 }
 
 /** Adds the bill of one call to a sum. */

@@ -28,6 +28,7 @@ export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody
     const answer = yield* turn.asking.ask(step, {
       signal: turn.signals.halt,
       compactor: turn.compactor,
+      onFallback: turn.onFallback,
     });
     const entry = await keep(turn, { step, answer });
     // Barrier: calls are stored before their tools start, so that no effect is without a record.
@@ -63,13 +64,13 @@ export async function* answered(
 /** Appends what the model has answered, and tells the meter and the telemetry what was billed for it. */
 async function keep(
   turn: TurnAtWork,
-  { step, answer: { message, reason, usage, model, tokenFactor } }: {
+  { step, answer: { message, reason, usage, model, tokenFactor, dialect } }: {
     readonly step: number;
     readonly answer: Answer;
   },
 ): Promise<AssistantEntry> {
   const { agent, context, meter } = turn.opened;
-  turn.telemetry.answered({ reason, usage, model: model ?? agent.model.id });
+  turn.telemetry.answered({ reason, usage, model: model ?? agent.model.id, dialect });
   turn.usage = addUsage(turn.usage, usage);
   const entry: AssistantEntry = {
     kind: "assistant",

@@ -10,7 +10,16 @@ import { SelvageError } from "../core/errors.ts";
 import { textOf } from "../compaction/ledger.ts";
 import { callsOf } from "../compaction/render.ts";
 import { shortenOutput } from "../compaction/shorten.ts";
-import type { AssistantEntry, Clock, Entry, Model, ModelRequest, ResultEntry, Usage } from "../ports.ts";
+import type {
+  AssistantEntry,
+  Clock,
+  Entry,
+  Model,
+  ModelFallback,
+  ModelRequest,
+  ResultEntry,
+  Usage,
+} from "../ports.ts";
 import { outputText, type TextMeasure } from "../tokens/measure.ts";
 import { abortable } from "./abortable.ts";
 import { bounded } from "./bounded.ts";
@@ -46,8 +55,10 @@ export interface SummarizeOptions {
 export interface SummaryAccount {
   /** Whether there are tokens left for a call of the model. */
   readonly hasLeft: () => boolean;
-  /** A call was billed. */
-  readonly billed: (usage: Usage) => void;
+  /** A call was billed; with the id of the model that answered. */
+  readonly billed: (usage: Usage, model: string) => void;
+  /** A model could not answer, and was passed over. Default: nobody is told. */
+  readonly onFallback?: (fallback: ModelFallback) => void;
 }
 
 /** Milliseconds for one answer. */
@@ -159,8 +170,9 @@ async function answerOf(
 ): Promise<AssistantEntry["message"]> {
   const read = async (stop: () => AbortSignal): Promise<AssistantEntry["message"]> => {
     for await (const event of abortable(model.stream(request, stop()), stop())) {
+      if (event.type === "fallback") account?.onFallback?.(event.fallback);
       if (event.type !== "finish") continue;
-      if (event.usage !== undefined) account?.billed(event.usage);
+      if (event.usage !== undefined) account?.billed(event.usage, event.model ?? model.id);
       if (event.reason === "length") {
         throw new SelvageError("summary_cut", "The summary was cut off at the output limit");
       }

@@ -18,7 +18,10 @@ const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemi
 
 /**
  * Makes one model out of several: where the first cannot answer, the next is asked. A request moves on only as long
- * as nothing of an answer has come; a request that is too long for a model is not a failure of it, and is told.
+ * as nothing of an answer has come; a request that is too long for a model is not a failure of it, and is told. A key
+ * that is refused or a name that is not known is one: each time a model is passed over, an event `fallback` says why,
+ * which comes to the operator by `onFallback` of `runTurn()`, and in the service's log. The next request begins with the
+ * first model again.
  *
  * Which one will answer is not known before it does, so the context is measured by the strictest rule of all: the
  * smallest window and output limit, the most tokens for a text, the highest price of a file; a bill counts as what it
@@ -78,9 +81,12 @@ async function* streamOfFirst(
     const events = one.model.stream(requestFor(one, request), signal)[Symbol.asyncIterator]();
     let next: IteratorResult<ModelEvent>;
     try {
-      next = await events.next();
+      // One that is itself made of several says so of them; nothing of an answer has come by that.
+      while ((next = await events.next()).done !== true && next.value.type === "fallback") yield next.value;
     } catch (error) {
-      if (index === asked.length - 1 || signal.aborted || !isFailure(error)) throw error;
+      const to = asked[index + 1]?.model.id;
+      if (to === undefined || signal.aborted || !isFailure(error)) throw error;
+      yield { type: "fallback", fallback: { from: one.model.id, to, error } };
       continue;
     }
     try {
@@ -93,9 +99,9 @@ async function* streamOfFirst(
 }
 
 /** The end of an answer says who has answered, and by which measure it is billed. */
-function named(event: ModelEvent, { model: { id, tokenFactor = 1 }, name }: Asked): ModelEvent {
+function named(event: ModelEvent, { model: { id, tokenFactor = 1, dialect }, name }: Asked): ModelEvent {
   if (event.type !== "finish") return event;
-  return { model: id, tokenFactor, ...event, message: noted(event.message, name) };
+  return { model: id, tokenFactor, dialect, ...event, message: noted(event.message, name) };
 }
 
 /** An answer whose signed reasoning says who has written it. */
@@ -131,6 +137,6 @@ function messageFor({ name, shown }: Asked, message: Message): Message {
 }
 
 /** Whether an error speaks of the model and not of the request. */
-function isFailure(error: unknown): boolean {
+function isFailure(error: unknown): error is SelvageError {
   return error instanceof SelvageError && error.code.startsWith("model_");
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage, Message, ProviderOptions } from "../core/message.ts";
 import type { ModelSettings } from "../core/settings.ts";
 import type { Usage } from "../core/usage.ts";
@@ -23,6 +24,16 @@ export interface ModelRequest {
   readonly maxOutput: number;
   /** How the model is to answer. Default: as it does by itself. */
   readonly settings?: ModelSettings;
+}
+
+/** A model that could not answer a request, and the one that is asked in its place. */
+export interface ModelFallback {
+  /** Id of the model that could not answer. */
+  readonly from: string;
+  /** Id of the model that is asked now. */
+  readonly to: string;
+  /** What went wrong. Its fields say where and why; they are for the operator, not for clients. */
+  readonly error: SelvageError;
 }
 
 /**
@@ -53,6 +64,11 @@ export type ModelEvent =
     readonly call: number;
   }
   | {
+    /** Nothing of an answer has come, and another model is asked. */
+    readonly type: "fallback";
+    readonly fallback: ModelFallback;
+  }
+  | {
     readonly type: "finish";
     readonly reason: FinishReason;
     /** The whole message. Arguments that are not a JSON object are kept as `{ unparsed_arguments: text }`. */
@@ -62,6 +78,8 @@ export type ModelEvent =
     readonly model?: string;
     /** That model's {@link Model.tokenFactor}: what it bills is not in the tokens of the model that was asked. */
     readonly tokenFactor?: number;
+    /** That model's {@link Model.dialect}, which tells its provider. */
+    readonly dialect?: Dialect;
   };
 
 /** Which rules a provider lays on a transcript. */

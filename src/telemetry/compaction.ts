@@ -82,8 +82,15 @@ export async function traceCompaction<Result>(
 }
 
 /** Counts what a summarizer was billed for a call. */
-export function countSummary(model: string, usage: Usage): void {
-  recordTokens({ "gen_ai.request.model": model, "gen_ai.operation.name": "summarize" }, usage);
+export function countSummary(
+  { asked, answered }: { readonly asked: string; readonly answered: string },
+  usage: Usage,
+): void {
+  recordTokens({
+    "gen_ai.request.model": asked,
+    "gen_ai.response.model": answered,
+    "gen_ai.operation.name": "summarize",
+  }, usage);
 }
 
 function compactionAttributes(told: TracedCompaction): Attributes {

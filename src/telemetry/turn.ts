@@ -32,6 +32,10 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   "openai-responses": "openai",
 };
 
+function providerOf(dialect: string): string {
+  return PROVIDERS[dialect] ?? dialect;
+}
+
 /** The spans of one turn. Contexts are explicit: what is active is lost across a `yield`. */
 export class TurnTelemetry {
   readonly #traced: TracedTurn;
@@ -55,7 +59,7 @@ export class TurnTelemetry {
     this.#traced = traced;
     this.#started = this.#since = clock.now();
     this.#ofModel = {
-      "gen_ai.provider.name": PROVIDERS[dialect] ?? dialect,
+      "gen_ai.provider.name": providerOf(dialect),
       "gen_ai.request.model": model,
     };
     this.#turn = tracer().startSpan("agent.turn", {
@@ -96,18 +100,18 @@ export class TurnTelemetry {
   }
 
   /** The model has answered. */
-  answered({ model, reason, usage }: {
+  answered({ model, dialect = this.#traced.dialect, reason, usage }: {
     readonly model: string;
+    /** Of the model that answered. Default: of the one that was asked. */
+    readonly dialect?: string | undefined;
     readonly reason: string;
     readonly usage?: Usage | undefined;
   }): void {
-    const attributes = { ...this.#ofModel, "gen_ai.operation.name": "chat" };
+    const answered = { "gen_ai.provider.name": providerOf(dialect), "gen_ai.response.model": model };
+    const attributes = { ...this.#ofModel, ...answered, "gen_ai.operation.name": "chat" };
     const { modelDuration } = instruments();
     modelDuration.record((this.#traced.clock.now() - this.#asked) / 1_000, attributes);
-    this.#step?.setAttributes({
-      "gen_ai.response.finish_reasons": [reason],
-      "gen_ai.response.model": model,
-    });
+    this.#step?.setAttributes({ "gen_ai.response.finish_reasons": [reason], ...answered });
     if (usage === undefined) return;
     this.#step?.setAttributes(usageAttributes(usage));
     recordTokens(attributes, usage);
@@ -160,12 +164,17 @@ export class TurnTelemetry {
   }
 
   /** The turn has its last event. */
-  finish({ reason, usage, steps }: {
+  finish({ reason, usage, steps, model }: {
     readonly reason: string;
     readonly usage: Usage;
     readonly steps: number;
+    readonly model?: string;
   }): void {
-    this.#turn.setAttributes({ ...usageAttributes(usage), "selvage.steps": steps });
+    this.#turn.setAttributes({
+      ...usageAttributes(usage),
+      "selvage.steps": steps,
+      ...(model === undefined ? {} : { "gen_ai.response.model": model }),
+    });
     this.#end(reason);
   }
 

@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createApp, Drain, lineLog, type LogEntry } from "../../src/http/mod.ts";
 import type { AppOptions } from "../../src/http/options.ts";
+import { fallback } from "../../src/models/fallback.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import type { Model } from "../../src/ports.ts";
@@ -160,6 +161,45 @@ Deno.test("the log has a provider's status, its words only where content is aske
   deepEqual([fault?.["level"], fault?.["request"], fault?.["turn"]], ["error", "req-1", "turn-1"]);
   match(String(fault?.["stack"]), /a fault of its own/);
   deepEqual(entries.filter(({ event }) => event === "turn.error").map(({ code }) => code), ["internal"]);
+});
+
+Deno.test("the log warns where a model was passed over, and everything that tells who answered names the other one", async () => {
+  const refused = fakeFetch({ status: 401, reads: ["no key sk-very-secret for walrus"] });
+  const baseURL = "http://models.example/secret-path/v1?token=secret-query";
+  for (const logContent of [false, true]) {
+    const first = openaiChat({ model: "first", apiKey: "sk-very-secret", baseURL, fetch: refused.fetch });
+    const second = scripted({ id: "second", script: () => ({ text: "Here." }) });
+    const agents = { default: { model: fallback([first, second]) } };
+    const { app, entries } = makeApp({ agents, logContent });
+    const post = async (path: string, body: unknown, to = app): Promise<string> => {
+      const headers = { "x-api-key": "the-key-of-acme", "x-request-id": "req-1" };
+      return await (await to.request(path, { method: "POST", headers, body: JSON.stringify(body) })).text();
+    };
+    equal(JSON.parse(await post("/v1/turns", { input: "Hi", stream: false })).model, "second");
+    const chat = { id: "c1", messages: [{ id: "u1", role: "user", parts: [{ type: "text", text: "Hi" }] }] };
+    match(await post("/api/chat", chat, makeApp({ agents }).app), /"messageMetadata":\{"model":"second"/);
+    const { request: _, tenant: __, user: ___, ...told } = entries.find(({ event }) =>
+      event === "model.fallback"
+    ) ?? {} as LogEntry;
+    deepEqual(told, {
+      level: "warn",
+      event: "model.fallback",
+      session: "session-1",
+      turn: "turn-1",
+      from: "first",
+      to: "second",
+      code: "model_auth",
+      origin: "http://models.example",
+      status: 401,
+      cause: undefined,
+      ...(logContent ? { upstream: "no key [key] for walrus" } : {}),
+    });
+    deepEqual(
+      entries.filter(({ event }) => /^turn\./.test(event)).map(({ event, model }) => [event, model]),
+      [["turn.started", "first"], ["turn.finished", "second"]],
+    );
+    ok(!/secret/.test(JSON.stringify(entries)));
+  }
 });
 
 Deno.test("lineLog() writes lines of JSON or text, from its level on", () => {

@@ -13,7 +13,7 @@ Deno.test("runTurn() pauses for a tool of the client, and answerTurn() goes on w
   const before = await bench.run("Where am I?");
   const { type: _, id: __, usage: ___, ...paused } = pausedOf(before);
   const waiting = { ref: "e1.0", call: 0, name: "locate", input: { n: 1 }, reason: "tool" };
-  assert.deepEqual(paused, { reason: "tool", pending: [waiting], steps: 1 });
+  assert.deepEqual(paused, { reason: "tool", pending: [waiting], steps: 1, model: "scripted" });
   assert.deepEqual(eventsOf(before, "tool.call").map(({ ref }) => ref), ["e1.0"]);
   // At rest, with nothing that could time out.
   assert.deepEqual(bench.clock.sleeping, []);

@@ -192,6 +192,7 @@ Deno.test("runTurn() adds up the usage of its model calls", async () => {
     reason: "stop",
     usage: { inputTokens: 300, outputTokens: 30, cachedTokens: 5 },
     steps: 3,
+    model: bench.agent.model.id,
     id: last?.id,
   });
 });

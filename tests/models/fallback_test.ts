@@ -54,7 +54,11 @@ for (
       model("b", [text("B"), end]),
       model("c", []),
     ];
-    deepEqual(await run([a.made, b.made, c.made]), [text("B"), { model: "b", tokenFactor: 1, ...end }]);
+    deepEqual(await run([a.made, b.made, c.made]), [
+      { type: "fallback", fallback: { from: "a", to: "b", error: new SelvageError(code, "no") } },
+      text("B"),
+      { model: "b", tokenFactor: 1, dialect: "scripted", ...end },
+    ]);
     deepEqual([a.seen, b.seen, c.seen], [{ asked: 1, left: 1 }, { asked: 1, left: 1 }, {
       asked: 0,
       left: 0,
@@ -116,6 +120,43 @@ Deno.test("fallback() has the log say which model has answered, of models within
   deepEqual(entries.map((entry) => entry.kind === "assistant" ? entry.model : entry.kind), ["user", "b"]);
 });
 
+Deno.test("fallback() tells who was passed over and why, of a model within a model of somebody's own too", async () => {
+  const failed = (id: string, code: string) => model(id, [], new SelvageError(code, "no"));
+  const inner = fallback([failed("a", "model_auth").made, failed("b", "model_unavailable").made]);
+  // Wrapped it is no list of models any more: it fails once all of it has.
+  const wrapped: Model = { ...inner, stream: (...of) => inner.stream(...of) };
+  const agent = { model: fallback([wrapped, model("c", [end]).made]) };
+  const [told, errors]: string[][] = [[], []];
+  const events = await Array.fromAsync(runTurn({ agent, session: "s", input: "Hi" }, {
+    store: memoryStore(),
+    onError: (error) => void errors?.push(String(error)),
+    onFallback: ({ from, to, error }) => void told?.push(`${from} ${to} ${error.code}`),
+  }));
+  deepEqual([told, errors], [["a b model_auth", "a c model_unavailable"], []]);
+  const last = events.at(-1);
+  deepEqual(last?.type === "turn.finished" && [last.reason, last.model], ["stop", "c"]);
+});
+
+Deno.test("a turn names the model of its last answer at its end, and none where there is no answer", async () => {
+  let asked = 0;
+  const a: Model = {
+    ...model("a", []).made,
+    async *stream() {
+      await Promise.resolve();
+      if (++asked > 1) throw new SelvageError("model_auth", "no");
+      const part = { type: "tool-call", toolCallId: "x", toolName: "none", input: {} } as const;
+      yield { type: "finish", reason: "tool-calls", message: { role: "assistant", content: [part] } };
+    },
+  };
+  const namedBy = async (...models: readonly Model[]) => {
+    const place = { agent: { model: fallback(models) }, session: "s", input: "Hi" };
+    const last = (await Array.fromAsync(runTurn(place, { store: memoryStore() }))).at(-1);
+    return last?.type === "turn.finished" ? [last.reason, last.steps, last.model] : last;
+  };
+  deepEqual(await namedBy(a, model("b", [end]).made), ["stop", 2, "b"]);
+  deepEqual(await namedBy(a), ["error", 0, undefined]);
+});
+
 /** A model that answers with signed reasoning, is down where `isDown` says so, and notes what it was sent. */
 function signing(id: string, isDown: () => boolean = () => false) {
   const sent: (readonly Message[])[] = [];
@@ -159,9 +200,9 @@ Deno.test("fallback() sends signed reasoning to the model that has written it, a
   const messages: Message[] = [{ role: "user", content: "Hi" }];
   for (const down of [false, true, false, false]) {
     isDown = down;
-    const [event] = await Array.fromAsync(
+    const event = (await Array.fromAsync(
       model.stream({ ...REQUEST, messages: [...messages] }, new AbortController().signal),
-    );
+    )).at(-1);
     if (event?.type === "finish") messages.push(event.message, { role: "user", content: "Go on" });
   }
   deepEqual(a.reasons(1), ["by a", "not signed", "not signed"]);

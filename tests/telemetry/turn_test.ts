@@ -1,7 +1,9 @@
 /** What turns report of themselves: spans in their places, numbers that add up, nothing that anybody has said. */
 import { deepEqual, doesNotMatch, equal, ok } from "node:assert/strict";
 import { context, trace } from "@opentelemetry/api";
+import { SelvageError } from "../../src/core/errors.ts";
 import { compactNow } from "../../src/loop/compact_now.ts";
+import { fallback } from "../../src/models/fallback.ts";
 import type { Model, ModelEvent } from "../../src/ports.ts";
 import { type SeenSpan, startTracing, type Tracing } from "../support/tracing.ts";
 import {
@@ -205,6 +207,36 @@ Deno.test("a turn that fails, is left or is put down ends its spans and says how
       attributes["selvage.turn.reason"]
     ),
     ["error", "aborted", "suspended"],
+  );
+});
+
+Deno.test("spans and tokens are those of the model that answered, where the one that was asked could not", async () => {
+  using tracing = startTracing();
+  const down = modelOf(async function* () {
+    await Promise.resolve();
+    throw new SelvageError("model_auth", "no");
+    // deno-lint-ignore no-unreachable -- a generator has to yield
+    yield finish("");
+  }, { id: "first", dialect: "anthropic" });
+  const up = modelOf(async function* () {
+    yield await Promise.resolve(
+      { ...finish("Here."), usage: { inputTokens: 90, outputTokens: 2 } } as ModelEvent,
+    );
+  }, { id: "second", dialect: "openai-chat" });
+  equal(endOf(await new Bench({ model: fallback([down, up]) }).run("x")), "stop");
+  const of = (attributes: SeenSpan["attributes"]) =>
+    ["provider.name", "request.model", "response.model"].map((name) => attributes[`gen_ai.${name}`]);
+  deepEqual(named(tracing, "agent.step").map(({ attributes }) => of(attributes)), [[
+    "openai",
+    "first",
+    "second",
+  ]]);
+  equal(named(tracing, "agent.turn")[0]?.attributes["gen_ai.response.model"], "second");
+  const measured = tracing.measured.filter(({ name }) => name.startsWith("gen_ai.client."));
+  deepEqual(
+    measured.map(({ name, attributes }) => [name, ...of(attributes)]),
+    ["operation.duration", "token.usage", "token.usage"]
+      .map((name) => [`gen_ai.client.${name}`, "openai", "first", "second"]),
   );
 });
 

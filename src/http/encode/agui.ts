@@ -6,7 +6,6 @@
 import { wireId } from "../../compaction/context.ts";
 import { isObject } from "../../formats/format.ts";
 import { isApplied, type TurnEvent } from "../../loop/events.ts";
-import type { Usage } from "../../ports.ts";
 import { contentOf } from "../agui_content.ts";
 import { interruptId } from "../decode/agui_request.ts";
 import type { Problem } from "../problem.ts";
@@ -76,11 +75,11 @@ export class AguiEncoder {
       this.#step.push("RUN_ERROR", { message, code: "turn_suspended" });
     } else if (end.type === "turn.finished" && end.reason === "error") {
       const { code, message } = this.#problem ?? { code: "internal", message: "The turn failed" };
-      this.#step.push("RUN_ERROR", { message, code, usage: this.#usage(end.usage) });
+      this.#step.push("RUN_ERROR", { message, code, usage: this.#usage(end) });
     } else {
       const { threadId, runId } = this.#options;
       const result = end.type === "turn.finished" ? { result: { reason: end.reason, steps: end.steps } } : {};
-      const usage = this.#usage(end.usage);
+      const usage = this.#usage(end);
       this.#step.push("RUN_FINISHED", { threadId, runId, outcome: this.#outcome(end), usage, ...result });
     }
     return this.#step.flush();
@@ -106,8 +105,8 @@ export class AguiEncoder {
     };
   }
 
-  #usage(usage: Usage): readonly Fields[] {
-    return [{ model: this.#options.model, ...usageMetadata(usage) }];
+  #usage({ model = this.#options.model, usage }: Ended): readonly Fields[] {
+    return [{ model, ...usageMetadata(usage) }];
   }
 
   #start(): void {

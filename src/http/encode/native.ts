@@ -15,6 +15,7 @@ export interface TurnDocument {
   readonly turn: string;
   readonly session: string;
   readonly agent: string;
+  /** The model that gave the last answer; before there is one, the one that is asked first. */
   readonly model: string;
   /** Why it ended; `paused` where it waits for answers, `suspended` where it goes on elsewhere. */
   readonly reason: string;
@@ -94,14 +95,14 @@ export async function foldTurn(
         break;
       }
       case "turn.paused": {
-        const { pending, usage, steps } = event;
-        document = { ...document, reason: "paused", pending, usage, steps };
+        const { pending, usage, steps, model = document.model } = event;
+        document = { ...document, model, reason: "paused", pending, usage, steps };
         break;
       }
       case "turn.finished": {
-        const { reason, usage, steps } = event;
+        const { reason, usage, steps, model = document.model } = event;
         const { pending: _, ...rest } = document;
-        document = { ...rest, reason, usage, steps };
+        document = { ...rest, model, reason, usage, steps };
         break;
       }
       case "error": {

@@ -245,7 +245,7 @@ export class UiStreamEncoder {
     else this.#step.push(`data-${type}`, { data, transient: true });
   }
 
-  #pause({ pending, usage }: Extract<TurnEvent, { type: "turn.paused" }>): void {
+  #pause({ pending, ...end }: Extract<TurnEvent, { type: "turn.paused" }>): void {
     this.#step.closeParts();
     for (const call of pending) {
       this.#takeCall(call);
@@ -254,10 +254,10 @@ export class UiStreamEncoder {
       this.#step.push("tool-approval-request", { approvalId: toolCallId, toolCallId });
     }
     this.#closeStep();
-    this.#state = { finishReason: "tool-calls", messageMetadata: { usage: usageMetadata(usage) } };
+    this.#state = { finishReason: "tool-calls", messageMetadata: metadataOf(end) };
   }
 
-  #finish({ reason, usage }: Finished): void {
+  #finish({ reason, ...end }: Finished): void {
     if (reason === "aborted" || reason === "error") this.#closeCalls();
     if (reason === "aborted") return this.#step.push("abort", { reason: "The turn was cancelled" });
     // An answer that failed before it began has no step: nothing is to be finished then.
@@ -265,7 +265,7 @@ export class UiStreamEncoder {
     this.#closeStep();
     this.#step.push("finish", {
       finishReason: finishReason(reason),
-      messageMetadata: { usage: usageMetadata(usage) },
+      messageMetadata: metadataOf(end),
     });
   }
 
@@ -277,6 +277,11 @@ export class UiStreamEncoder {
       this.#step.push("tool-output-error", { toolCallId: call.id, errorText: NOT_EXECUTED });
     }
   }
+}
+
+/** What clients merge into what the start has said: another model may have answered than was to. */
+function metadataOf({ model, usage }: Pick<Finished, "model" | "usage">): Readonly<Record<string, unknown>> {
+  return { ...(model === undefined ? {} : { model }), usage: usageMetadata(usage) };
 }
 
 function finishReason(reason: Exclude<Finished["reason"], "aborted">): string {

@@ -41,11 +41,10 @@ export async function addTurn(
   },
 ): Promise<FollowedTurn> {
   const exit = drain.enter();
-  const { tell, onError } = log === undefined
+  const { tell, ...hooks } = log === undefined
     ? {}
     : turnTeller({ log, clock, key, turn, hasContent, ...told });
-  const onClosed = closedTeller(log, key);
-  const ports: TurnPorts = { store, clock, onClosed, ...(onError === undefined ? {} : { onError }) };
+  const ports: TurnPorts = { store, clock, onClosed: closedTeller(log, key), ...hooks };
   const played = untilLost(events(ports), {
     isElsewhere: async () => await leaseAt(store, { key, turn }) !== null,
     ...(tell === undefined ? {} : { tell }),

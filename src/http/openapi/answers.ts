@@ -36,7 +36,9 @@ export const turnDocument = z.object({
   turn: z.string(),
   session: z.string(),
   agent: z.string(),
-  model: z.string(),
+  model: z.string().meta({
+    description: "The model that gave the last answer; else the one that was to answer",
+  }),
   reason: z.string().meta({ description: "As in `turn.finished`; `paused` where calls wait for answers" }),
   pending: z.array(pendingCall).exactOptional(),
   text: z.string().meta({ description: "Text of the last step" }),

@@ -91,6 +91,11 @@ export const context = z.object({
   stopAt: z.number(),
 });
 
+const answeredBy = z.string().exactOptional().meta({
+  description:
+    "The model that gave the last answer, if any has; with fallbacks maybe not the one in `turn.started`",
+});
+
 /** The data of each event by its name, and what it tells. */
 export const EVENTS = {
   "turn.started": z.object({
@@ -143,11 +148,13 @@ export const EVENTS = {
     pending: z.array(pendingCall),
     usage,
     steps: z.int(),
+    model: answeredBy,
   }).meta({ description: "Calls wait for answers: the stream ends, and goes on with them" }),
   "turn.finished": z.object({
     reason: z.enum(["stop", "length", "content-filter", "max-steps", "aborted", "error"]),
     usage,
     steps: z.int(),
+    model: answeredBy,
   }).meta({ description: "The turn is over" }),
   "error": z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).meta({
     description: "What the turn ends with, where it fails; `turn.finished` follows",
