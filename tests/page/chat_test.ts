@@ -254,7 +254,11 @@ Deno.test({
     await field.fill("another-key-0123456789");
     await page.keyboard.press("Enter");
     await page.getByText("That key was not taken.").waitFor();
-    await field.fill(key);
+    await field.fill(`“${key}”`);
+    await page.keyboard.press("Enter");
+    await page.getByText("A key has letters, digits and signs of ASCII only").waitFor();
+    equal(await page.getByText("The server is away.").count(), 0);
+    await field.fill(`\u200b${key} `);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Say something, and watch the context" }).waitFor();
     await say(page, "check 07");

@@ -11,6 +11,7 @@ import { ClientError } from "../../client/mod.ts";
 import { connect, SERVICE } from "./connection.ts";
 import { ContextPanel } from "./context.ts";
 import { Conversation } from "./conversation.ts";
+import { keyOf } from "./key.ts";
 import { Session } from "./session.ts";
 
 /** The agent that the demo runs, and what it is told. */
@@ -39,16 +40,24 @@ function newName(prefix: string): string {
 }
 
 function KeyForm({ isWrong, onKey }: { readonly isWrong: boolean; onKey(key: string): void }): VNode {
-  const [key, setKey] = useState("");
+  const [text, setText] = useState("");
+  const [isOdd, setOdd] = useState(false);
   return html`<form class="card key" onSubmit=${(event: Event) => {
     event.preventDefault();
-    if (key.trim() !== "") onKey(key);
+    const key = keyOf(text);
+    setOdd(key === null);
+    if (key !== null && key !== "") onKey(key);
   }}>
     <h2>This service wants a key</h2>
-    ${isWrong && html`<p class="notice bad" role="alert">That key was not taken.</p>`}
+    ${
+    isOdd
+      ? html`<p class="notice bad" role="alert">A key has letters, digits and signs of ASCII only: there is another
+        character in this one.</p>`
+      : isWrong && html`<p class="notice bad" role="alert">That key was not taken.</p>`
+  }
     <label for="key">Key</label>
-    <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
-      onInput=${(event: Event) => setKey((event.target as HTMLInputElement).value)} />
+    <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${text}
+      onInput=${(event: Event) => setText((event.target as HTMLInputElement).value)} />
     <p class="actions"><button type="submit" class="main">Go on</button></p>
     <p class="fine">It stays in the memory of this tab: nothing is stored, and it is typed again after a reload.</p>
   </form>` as VNode;

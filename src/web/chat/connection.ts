@@ -47,7 +47,7 @@ export function connect(onAway: (isAway: boolean) => void): Connection {
   const client = createClient({ url: SERVICE, headers, fetch: ask });
   return {
     client,
-    use: (typed) => key = typed.trim(),
+    use: (given) => key = given,
     async agents() {
       const response = await ask(`${SERVICE}/v1/models`, { headers: headers() });
       if (response.status === 401) {

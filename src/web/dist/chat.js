@@ -1738,7 +1738,7 @@ function connect(onAway) {
   });
   return {
     client,
-    use: (typed) => key = typed.trim(),
+    use: (given) => key = given,
     async agents() {
       const response = await ask(`${SERVICE}/v1/models`, {
         headers: headers()
@@ -5277,6 +5277,12 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
   `;
 }
 
+var ENDS2 = /^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu;
+function keyOf(text2) {
+  const key = text2.replace(ENDS2, "");
+  return /^[\x21-\x7e]*$/.test(key) ? key : null;
+}
+
 var DEMO = {
   agent: "demo",
   input: "Audit the workspace"
@@ -5297,16 +5303,20 @@ function newName(prefix) {
   return name;
 }
 function KeyForm({ isWrong, onKey }) {
-  const [key, setKey] = d2("");
+  const [text2, setText] = d2("");
+  const [isOdd, setOdd] = d2(false);
   return m2`<form class="card key" onSubmit=${(event) => {
     event.preventDefault();
-    if (key.trim() !== "") onKey(key);
+    const key = keyOf(text2);
+    setOdd(key === null);
+    if (key !== null && key !== "") onKey(key);
   }}>
     <h2>This service wants a key</h2>
-    ${isWrong && m2`<p class="notice bad" role="alert">That key was not taken.</p>`}
+    ${isOdd ? m2`<p class="notice bad" role="alert">A key has letters, digits and signs of ASCII only: there is another
+        character in this one.</p>` : isWrong && m2`<p class="notice bad" role="alert">That key was not taken.</p>`}
     <label for="key">Key</label>
-    <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
-      onInput=${(event) => setKey(event.target.value)} />
+    <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${text2}
+      onInput=${(event) => setText(event.target.value)} />
     <p class="actions"><button type="submit" class="main">Go on</button></p>
     <p class="fine">It stays in the memory of this tab: nothing is stored, and it is typed again after a reload.</p>
   </form>`;
