@@ -13,7 +13,7 @@ import { retainedResults, wholeAtoms } from "./pins.ts";
 import { type Budget, keepBudget, lookbackWithin } from "./budget.ts";
 import type { Context, StoredView } from "./context.ts";
 import { fitLedger, maxProse } from "./fit_ledger.ts";
-import { type LedgerLine, ledgerLines, pairsIn, recordsPair } from "./ledger.ts";
+import { type LedgerLine, ledgerLines, pairsIn, recordsPair, renderProse } from "./ledger.ts";
 
 /** Where a cut lies, and what it takes away. */
 interface CutFacts {
@@ -215,7 +215,7 @@ async function withSummary(
   },
 ): Promise<StoredView> {
   const measure = await context.measure(floor);
-  const proseTokens = prose === "" ? 0 : measure(prose) + 2;
+  const proseTokens = prose === "" ? 0 : measure(renderProse(prose)) + 2;
   const fits = proseTokens > 0 && proseTokens <= maxProse(reserve);
   const tokens = reserve - (fits ? proseTokens : 0);
   const { prose: _, ...rest } = view;

@@ -117,6 +117,18 @@ function guarded(json: string): string {
     .replace(/[\u0085\u2028\u2029]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** What stands before prose: nobody is to take it for the record. */
+const PROSE_HEADER = "[notes by a model on that work, not part of the record; they may be wrong]";
+
+/**
+ * Prose of a model as it stands behind a ledger: labelled, and each line with a mark, so that no line of it can be
+ * one of a ledger or of its frame.
+ */
+export function renderProse(prose: string): string {
+  const lines = prose.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/);
+  return `${PROSE_HEADER}\n${lines.map((line) => `| ${guarded(line)}`).join("\n")}`;
+}
+
 /** A tool's name as it may stand in a line: models also call what no tool can be called. */
 function label(tool: string): string {
   return tool === OTHERS || TOOL_NAME.test(tool) ? tool : guarded(JSON.stringify(tool));

@@ -5,7 +5,7 @@
  */
 import { type View, WHOLE_LOG } from "../core/view.ts";
 import type { CompactionNote } from "../ports.ts";
-import { type LedgerLine, renderLedger } from "./ledger.ts";
+import { type LedgerLine, renderLedger, renderProse } from "./ledger.ts";
 
 /** A view with all that it takes to render it again: JSON, stored with the session. Indexes are entry numbers. */
 export interface StoredView extends View {
@@ -21,7 +21,7 @@ export interface StoredView extends View {
 /** The summary of a view as the model is shown it: the ledger, then prose where there is some; `recall` as in its frame. */
 export function summaryText({ ledger, prose }: StoredView, recall = false): string {
   const text = renderLedger(ledger, { recall });
-  return prose === undefined ? text : `${text}\n\n${prose}`;
+  return prose === undefined ? text : `${text}\n\n${renderProse(prose)}`;
 }
 
 /** The view of a session that was never compacted. */

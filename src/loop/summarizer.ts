@@ -7,9 +7,9 @@
 import * as z from "zod";
 import type { Message, TextPart } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
-import { textOf } from "../compaction/ledger.ts";
+import { renderProse, textOf } from "../compaction/ledger.ts";
 import { callsOf } from "../compaction/render.ts";
-import { shortenOutput } from "../compaction/shorten.ts";
+import { headOf, shortenOutput } from "../compaction/shorten.ts";
 import type {
   AssistantEntry,
   Clock,
@@ -20,6 +20,7 @@ import type {
   ResultEntry,
   Usage,
 } from "../ports.ts";
+import { utf8Length } from "../tokens/counter.ts";
 import { outputText, type TextMeasure } from "../tokens/measure.ts";
 import { abortable } from "./abortable.ts";
 import { bounded } from "./bounded.ts";
@@ -67,11 +68,18 @@ const ANSWER_MS = 60_000;
 const ATTEMPTS = 2;
 /** Tokens that one result takes as data at the most. */
 const RESULT_TOKENS = 1_000;
+/** What tells of an entry is shortened to so many tokens before its round is given in parts. */
+const LEAST_TOKENS = 100;
 /** Share of the summarizer's window that data may take: our count is not its own. */
 const DATA_SHARE = 0.6;
+/** Share that what it wrote about the pieces before may take beside them. */
+const BEFORE_SHARE = 0.15;
+/** Characters of the narrative, and of an answer that a model is shown again because it was not what it was asked for. */
+const NARRATIVE_CHARS = 40_000;
+const ECHO_CHARS = 2_000;
 
 const summary = z.strictObject({
-  narrative: z.string().trim().min(1).max(40_000),
+  narrative: z.string().trim().min(1),
   outcomes: z.record(z.string().regex(/^e\d{1,9}\.\d{1,6}$/), z.string().trim().min(1).max(400)).default({}),
 });
 type Summary = z.infer<typeof summary>;
@@ -100,10 +108,17 @@ export async function summarize(request: SummaryRequest, options: SummarizeOptio
     (focus === undefined ? "" : ` Give most room to this: ${JSON.stringify(focus)}.`);
   let found: Summary = { narrative: earlier, outcomes: {} };
   const pieces = ownPrefix === null ? piecesOf(request, options.model) : [null];
-  for (const piece of pieces) {
+  const room = roomIn(options.model, BEFORE_SHARE);
+  for (const [at, piece] of pieces.entries()) {
     const before = found.narrative === ""
       ? ""
-      : `\n\nWhat you wrote about the time before:\n${found.narrative}`;
+      : `\n\nWhat you wrote about the time before, as a JSON string:\n${
+        shortened(JSON.stringify(found.narrative), {
+          most: room,
+          measure: carefully(measure),
+          ref: "not kept",
+        })
+      }`;
     const asked: Message = {
       role: "user",
       content: piece === null
@@ -113,7 +128,19 @@ export async function summarize(request: SummaryRequest, options: SummarizeOptio
     const base = ownPrefix === null || piece !== null
       ? { system: TASK, messages: [asked], tools: [] }
       : { ...ownPrefix, messages: [...ownPrefix.messages, asked] };
-    const next = await askForSummary(base, options);
+    let next: Summary;
+    try {
+      next = await askForSummary(base, options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      // What is paid for is kept: the pieces that are missing are in the ledger.
+      if (at === 0) throw error;
+      found = {
+        ...found,
+        narrative: `${found.narrative}\n(Nothing is said here about what came after that.)`,
+      };
+      break;
+    }
     found = { narrative: next.narrative, outcomes: { ...found.outcomes, ...next.outcomes } };
   }
   const lines = Object.entries(found.outcomes).filter(([ref]) => known.has(ref));
@@ -123,7 +150,7 @@ export async function summarize(request: SummaryRequest, options: SummarizeOptio
       found.narrative,
       ...lines.map(([ref, outcome]) => `${ref}: ${outcome.replace(/\s+/g, " ")}`),
     ].join("\n");
-    if (measure(text) + 2 <= maxTokens) return text;
+    if (measure(renderProse(text)) + 2 <= maxTokens) return text;
     if (lines.length === 0) {
       throw new SelvageError(
         "summary_too_long",
@@ -155,7 +182,8 @@ async function askForSummary(
         throw error;
       }
       const again = `That was not it: ${error.message}. Answer with the JSON object alone.`;
-      messages = [...messages, { role: "assistant", content: answerText(answer) || "(no answer)" }, {
+      const echo = headOf(answerText(answer), ECHO_CHARS) || "(no answer)";
+      messages = [...messages, { role: "assistant", content: echo }, {
         role: "user",
         content: again,
       }];
@@ -207,7 +235,16 @@ function parseSummary(message: AssistantEntry["message"]): Summary {
     throw new SelvageError("summary_invalid", "found text that is not JSON, wanted one JSON object");
   }
   const parsed = summary.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    // It says too much, and would again: the answer is what was asked for otherwise.
+    if (parsed.data.narrative.length > NARRATIVE_CHARS) {
+      throw new SelvageError(
+        "summary_too_long",
+        `The summary has ${parsed.data.narrative.length} characters, wanted at most ${NARRATIVE_CHARS}`,
+      );
+    }
+    return parsed.data;
+  }
   const [issue] = parsed.error.issues;
   throw new SelvageError(
     "summary_invalid",
@@ -215,19 +252,29 @@ function parseSummary(message: AssistantEntry["message"]): Summary {
   );
 }
 
-/** The removed entries as lines of JSON, in pieces of whole atoms that fit the model's window. */
-function piecesOf({ removed, measure }: SummaryRequest, model: Model): readonly string[] {
-  const room = Math.floor(
-    (model.window - Math.min(model.maxOutput, 8_000)) * DATA_SHARE / (model.tokenFactor ?? 1),
-  );
+/** Tokens of our own counter that a share of a model's window has, beside its answer. */
+function roomIn(model: Model, share: number): number {
+  return Math.floor((model.window - Math.min(model.maxOutput, 8_000)) * share / (model.tokenFactor ?? 1));
+}
+
+/** Four bytes are a token at the least: runs of one character, which are next to nothing to our counter, are not to others. */
+function carefully(measure: TextMeasure): TextMeasure {
+  const careful = (text: string, limit?: number): number =>
+    Math.max(measure(text, limit), Math.ceil(utf8Length(text) / 4));
+  return Object.assign(careful, measure);
+}
+
+/**
+ * The removed entries as lines of JSON, in pieces that fit the model's window: of whole atoms, and where one is too
+ * large for that, its results are shortened evenly; what is too large even so goes into several pieces, line by line.
+ */
+function piecesOf({ removed, measure: plain }: SummaryRequest, model: Model): readonly string[] {
+  const measure = carefully(plain);
+  const room = roomIn(model, DATA_SHARE);
   const pieces: string[] = [];
   let piece: string[] = [];
   let size = 0;
-  for (const atom of atomsOf(removed)) {
-    const lines = atom.map((entry) =>
-      lineOf(entry, { measure, most: Math.min(RESULT_TOKENS, Math.floor(room / 4)) })
-    );
-    const tokens = lines.reduce((sum, line) => sum + measure(line) + 1, 0);
+  const add = (lines: readonly string[], tokens: number): void => {
     if (size > 0 && size + tokens > room) {
       pieces.push(piece.join("\n"));
       piece = [];
@@ -235,9 +282,36 @@ function piecesOf({ removed, measure }: SummaryRequest, model: Model): readonly 
     }
     piece.push(...lines);
     size += tokens;
+  };
+  for (const atom of atomsOf(removed)) {
+    let most = Math.min(RESULT_TOKENS, Math.floor(room / 4));
+    for (;;) {
+      const lines = atom.map((entry) => lineOf(entry, { measure, most }));
+      const tokens = lines.reduce((sum, line) => sum + measure(line) + 1, 0);
+      if (tokens <= room) {
+        add(lines, tokens);
+        break;
+      }
+      if (most <= LEAST_TOKENS) {
+        for (const [at, line] of lines.entries()) {
+          const shown = shortened(line, { most: room - 1, measure, ref: `e${atom[at]?.seq}` });
+          add([shown], measure(shown) + 1);
+        }
+        break;
+      }
+      most = Math.max(LEAST_TOKENS, Math.min(most - 1, Math.floor(most * room / tokens * 0.9)));
+    }
   }
   if (piece.length > 0) pieces.push(piece.join("\n"));
   return pieces;
+}
+
+/** A text of at most so many tokens. */
+function shortened(
+  text: string,
+  { most, measure, ref }: { readonly most: number; readonly measure: TextMeasure; readonly ref: string },
+): string {
+  return outputText(shortenOutput({ type: "text", value: text }, { tokens: most, measure, ref }));
 }
 
 /** An answer with the results of its calls, or a message by itself. */
@@ -263,13 +337,11 @@ function lineOf(
   }
   const { content } = entry.message;
   const text = textOf(content);
-  const shown = outputText(shortenOutput({ type: "text", value: text }, { tokens: most, measure, ref }));
+  const shown = shortened(text, { most, measure, ref });
   const calls = callsOf(entry).map(({ ref, name, input }) => ({
     ref,
     tool: name,
-    arguments: outputText(
-      shortenOutput({ type: "text", value: JSON.stringify(input) ?? "" }, { tokens: most, measure, ref }),
-    ),
+    arguments: shortened(JSON.stringify(input) ?? "", { most, measure, ref }),
   }));
   return JSON.stringify({ ref, from: entry.kind, text: shown, ...(calls.length > 0 ? { calls } : {}) });
 }

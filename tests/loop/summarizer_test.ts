@@ -1,8 +1,13 @@
 /** Prose beside the ledger: written while the turn goes on, and never missed where there is none. */
-import assert from "node:assert/strict";
+import assert, { ok } from "node:assert/strict";
 import type { AssistantMessage } from "../../src/core/message.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import type { Model, ModelEvent, ModelRequest } from "../../src/ports.ts";
+import { loadMeasure } from "../../src/loop/measures.ts";
+import { summarize } from "../../src/loop/summarizer.ts";
+import { scriptedTokens } from "../../src/models/scripted.ts";
+import { ManualClock } from "../support/clock.ts";
+import { assistant, callPart, result } from "../support/entries.ts";
 import { Bench, calls, endOf, eventsOf, modelOf, prose, replies, tool } from "../support/turns.ts";
 
 const json = (narrative: string, outcomes: Record<string, string> = {}): string =>
@@ -89,7 +94,7 @@ Deno.test("a summarizer that needs three steps adds nothing to the turn, and its
   const shown = bench.requests.at(-1)?.messages[0];
   assert.match(
     String(shown?.content),
-    /\[end of ledger; check [0-9a-f]{8}\]\n\nThe first files were read\.$/,
+    /\[end of ledger; check [0-9a-f]{8}\]\n\n\[notes by a model [^\n]*\]\n\| The first files were read\.$/,
   );
   await bench.assertSound();
 });
@@ -113,11 +118,11 @@ Deno.test("the summarizer is given what is removed as data, and what it wrote be
   assert.doesNotMatch(String(first?.messages[0]?.content), /What you wrote/);
   assert.match(
     String(second?.messages[0]?.content),
-    /What you wrote about the time before:\nPart 1 was read\./,
+    /What you wrote about the time before, as a JSON string:\n"Part 1 was read\./,
   );
   assert.deepEqual(first?.tools, []);
   const [summary] = bench.requests.at(-1)?.messages ?? [];
-  assert.match(String(summary?.content), /Part \d was read\.\ne1\.0: a text$|Part \d was read\.$/);
+  assert.match(String(summary?.content), /\n\| Part \d was read\.(?:\n\| e1\.0: a text)?$/);
   assert.doesNotMatch(String(summary?.content), /made up/);
 });
 
@@ -188,6 +193,11 @@ const FAILURES: readonly (readonly [string, string, (clock: () => Bench["clock"]
     "writes too much",
     "summary_too_long",
     (clock) => summarizer(clock, { say: () => answer(json(prose(20_000))) }),
+  ],
+  [
+    "writes more than anybody reads",
+    "summary_too_long",
+    (clock) => summarizer(clock, { say: () => answer(json("y".repeat(60_000))) }),
   ],
   ["is cut off", "summary_cut", (clock) =>
     summarizer(clock, {
@@ -262,6 +272,65 @@ Deno.test("a summarizer with a small window is given what is removed in pieces o
     }
   }
   assert.equal(compactions(events, "applied")[0]?.summary, "ledger+prose");
+});
+
+/** Summarizes rounds as they leave a transcript. */
+async function summarizeRounds(
+  say: (request: ModelRequest) => ModelEvent,
+  { rounds = 1, wide, window, size = 1_500 }: {
+    readonly rounds?: number;
+    readonly wide: number;
+    readonly window: number;
+    readonly size?: number;
+  },
+): Promise<{ readonly text: string; readonly requests: readonly ModelRequest[] }> {
+  const removed = Array.from({ length: rounds }, (_, round) => {
+    const seq = round * (wide + 1);
+    return [
+      assistant(seq, Array.from({ length: wide }, (_, at) => callPart("read", { at }))),
+      ...Array.from({ length: wide }, (_, at) => result(seq + 1 + at, `e${seq}.${at}`, prose(size, at))),
+    ];
+  }).flat();
+  const clock = new ManualClock();
+  const asked = summarizer(() => clock, { say, window });
+  const model = { ...asked.model, maxOutput: 500 };
+  const measure = await loadMeasure();
+  const { signal } = new AbortController();
+  const text = await summarize(
+    { removed, earlier: "", maxTokens: 400, measure, ownPrefix: null },
+    { model, clock, signal },
+  );
+  return { text, requests: asked.requests };
+}
+
+const sizeOf = ({ system, messages }: ModelRequest): number => scriptedTokens([system, messages]);
+
+Deno.test("no round is so wide that what the summarizer is given passes its window", async () => {
+  for (const wide of [10, 30, 200]) {
+    const { requests } = await summarizeRounds(() => answer(json("Read.")), { wide, window: 4_000 });
+    for (const request of requests) ok(sizeOf(request) + 500 <= 4_000, `${sizeOf(request)} tokens`);
+    const all = requests.map(({ messages }) => String(messages[0]?.content)).join();
+    for (let at = 0; at < wide; at++) ok(all.includes(`{"ref":"e0.${at}","tool":"read"`), `e0.${at}`);
+  }
+});
+
+Deno.test("what a summarizer wrote before it failed is kept, and says where it ends", async () => {
+  let n = 0;
+  const { text } = await summarizeRounds(() => {
+    if (++n > 2) throw new Error("down");
+    return answer(json(`Part ${n}.`));
+  }, { rounds: 8, wide: 4, window: 4_000 });
+  assert.match(text, /^Part 2\.\n\(Nothing is said here/);
+});
+
+Deno.test("a summarizer is shown no more of its bad answer than it takes to see what was wrong", async () => {
+  let n = 0;
+  const { requests } = await summarizeRounds(
+    () => answer(++n === 1 ? "word ".repeat(20_000) : json("Read.")),
+    { wide: 2, window: 4_000 },
+  );
+  assert.equal(requests.length, 2);
+  for (const request of requests) ok(sizeOf(request) + 500 <= 4_000, `${sizeOf(request)} tokens`);
 });
 
 Deno.test("what the summarizer is billed is part of the turn's bill, and of what the turn may spend", async () => {
