@@ -75,10 +75,29 @@ export async function atRest<Answer>(
   }
 }
 
+/** What a turn in the way is found doing. */
+const FOUND: Partial<Record<string, string>> = {
+  turn_running: "running",
+  turn_paused: "waiting for answers",
+  turn_interrupted: "left unfinished by its process",
+};
+
 /** Takes the lease, and waits for nobody; what a dead process has left unfinished is closed first. */
 async function takeRest({ key, store, clock }: RestPlace): ReturnType<Store["acquire"]> {
   const head = (await store.read(key))?.head;
   if (head === undefined) throw notFound(key);
   const turn = randomId("t");
-  return await acquireFree(store, { key, clock, request: { agent: head.agent, owner: turn, turn } });
+  try {
+    return await acquireFree(store, { key, clock, request: { agent: head.agent, owner: turn, turn } });
+  } catch (error) {
+    if (!(error instanceof SelvageError) || !Object.hasOwn(FOUND, error.code)) throw error;
+    // Whoever asks has started no turn: the one in the way is all that they know.
+    const { code, fields } = error;
+    const found = `turn ${JSON.stringify(fields["turn"])} ${FOUND[code]}`;
+    throw new SelvageError(
+      code,
+      `Cannot work on session ${JSON.stringify(key.session)}: found ${found}, wanted it between two turns`,
+      { fields, cause: error },
+    );
+  }
 }

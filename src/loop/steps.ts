@@ -116,6 +116,6 @@ function exhausted(): SelvageError {
   return new SelvageError(
     "context_exhausted",
     "Cannot call the model: the context is over its limit and no legal cut makes it smaller; " +
-      "the log is intact, start a new session or use a model with a larger window",
+      "the log is intact: the next turn may find more that can go, or use a model with a larger window",
   );
 }

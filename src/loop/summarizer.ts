@@ -172,7 +172,7 @@ async function askForSummary(
       throw new SelvageError("summary_out_of_tokens", "No tokens are left to ask for a summary with");
     }
     const answer = await answerOf(
-      { ...base, messages, maxOutput: Math.min(model.maxOutput, 8_000) },
+      { ...base, messages, maxOutput: outputOf(model) },
       options,
     );
     try {
@@ -252,9 +252,14 @@ function parseSummary(message: AssistantEntry["message"]): Summary {
   );
 }
 
+/** Tokens of its answer: as much as a turn leaves to one, so that there is room for data in a small window, too. */
+function outputOf({ window, maxOutput }: Model): number {
+  return Math.max(1, Math.min(maxOutput, 8_000, Math.floor(window * 0.2)));
+}
+
 /** Tokens of our own counter that a share of a model's window has, beside its answer. */
 function roomIn(model: Model, share: number): number {
-  return Math.floor((model.window - Math.min(model.maxOutput, 8_000)) * share / (model.tokenFactor ?? 1));
+  return Math.floor((model.window - outputOf(model)) * share / (model.tokenFactor ?? 1));
 }
 
 /** Four bytes are a token at the least: runs of one character, which are next to nothing to our counter, are not to others. */

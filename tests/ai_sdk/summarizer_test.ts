@@ -43,7 +43,7 @@ Deno.test.each(answers)(
     });
     assert.match(
       summaryOf(sent.at(-1)!)!,
-      /check [0-9a-f]{8}\]\n\nAll files were read; nothing is broken\.$/,
+      /check [0-9a-f]{8}\]\n\n\[notes by a model [^\n]*\n\| All files were read; nothing is broken\.$/,
     );
     const applied = compactions.filter(({ phase }) => phase === "applied");
     assert.ok(applied.length > 1 && applied.every(({ summary }) => summary === "ledger+prose"));
@@ -119,6 +119,6 @@ Deno.test("compactSteps() takes a model of the AI SDK as its summarizer", async 
     await loop.rounds(1);
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
-  assert.match(summaryOf(loop.sent.at(-1)!)!, /\n\nRead, all of it\.$/);
+  assert.match(summaryOf(loop.sent.at(-1)!)!, /\n\| Read, all of it\.$/);
   assert.match(prompts[0]!, /src\/c0_0\.ts/);
 });

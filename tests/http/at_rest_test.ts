@@ -134,7 +134,7 @@ Deno.test("POST /v1/sessions/:id/compact gives the focus to the summarizer, and 
   const { send, state } = await served(15, { summarizer });
   const done = await send("POST", "s/compact", { focus, compactTo: 0.2 });
   deepEqual([done.outcome, done.summary, done.summaryFailure], ["applied", "ledger+prose", undefined]);
-  match(done.ledger, /\n\nEverything was read\.$/);
+  match(done.ledger, /\n\| Everything was read\.$/);
   equal(asked.length, 1);
   ok(String(asked[0]?.messages[0]?.content).includes(`Give most room to this: ${JSON.stringify(focus)}.`));
   equal((await state()).head.view, done.view);
@@ -155,6 +155,10 @@ Deno.test("POST /v1/sessions/:id/compact is refused while a turn runs; its previ
   const { lease } = await bench.store.acquire(KEY, request);
   const refused = await send("POST", "s/compact", { compactTo: 0.2 });
   deepEqual([refused.status, refused.code, refused.turn], [409, "turn_running", "t9"]);
+  match(
+    refused.detail,
+    /^Cannot work on session "[^"]+": found turn "t9" running, wanted it between two turns$/,
+  );
   equal((await send("POST", "s/pins", { ref: "e0", pinned: true })).code, "turn_running");
   equal((await send("POST", "s/compact", { dryRun: true, compactTo: 0.2 })).outcome, "applied");
   await bench.store.commit(KEY, lease, { release: true });
