@@ -5,7 +5,7 @@ import { buildDoctor } from "../../tools/build_doctor.ts";
 import { BROKEN_EXAMPLE } from "../../src/web/doctor/example.ts";
 import { run } from "../support/command.ts";
 import { type Server, startServer } from "../support/server.ts";
-import { drop, type Rig, seriousFaults, shoot, startChromium } from "./_browser.ts";
+import { drop, type Rig, seriousFaults, shoot, SIZES, startChromium } from "./_browser.ts";
 
 // One server and one browser for all: each page is a context of its own.
 let server: Server;
@@ -181,6 +181,12 @@ Deno.test({
     await shoot(page, "doctor-5000-phone");
     await blocks.nth(10).click();
     await page.getByText(/^atoms [\d,]+ to [\d,]+ of 5,00\d$/).waitFor();
+    // On a desk the place of a fault far into a file stands beside what is wrong.
+    await page.setViewportSize(SIZES.desk);
+    const where = page.locator(".fault .where").first();
+    match(await where.innerText(), /^message \d{4,} · line \d{4,}$/);
+    ok(await where.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth), "it has its room");
+    await page.setViewportSize(SIZES.phone);
     // The fault leads to its own atom, whatever is drawn.
     await page.locator(".fault").first().click();
     await page.locator(".atom .wrong").waitFor();
