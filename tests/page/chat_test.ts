@@ -143,6 +143,13 @@ Deno.test({
     await say(page, "check 07");
     await page.locator(".answer").waitFor();
     const call = page.locator(".call");
+    const [stop, room] = await Promise.all(
+      [".limit.stop-at span", ".room"].map((part) => page.locator(part).boundingBox()),
+    );
+    ok(
+      stop && room && stop.x + stop.width <= room.x + room.width + 0.5,
+      "the words of the last limit end where the room does",
+    );
     match(await call.innerText(), /run_check\s+07\s+error/);
     await call.locator("summary").click();
     match(await call.getByLabel("Result").innerText(), /BUFFER_BYTES in units\/07\/buffer\.ts is 9216/);

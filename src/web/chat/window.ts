@@ -18,6 +18,9 @@ const CUT_MS = 900;
 /** Pixels of one block: a window holds fewer of them than a log. */
 const BLOCK_WIDTH = 5;
 
+/** Share of the room from which on a limit has no place for its words behind it. */
+const LATE = 0.7;
+
 /** A context, and the cut that it is about to get. */
 interface Scene {
   readonly context: InspectedContext;
@@ -61,6 +64,9 @@ export function Window({ context: now, holds, chosen, onChoose }: WindowProps): 
   useEffect(() => setRange(null), [now.view]);
   const say = (block: Block, hasCut: boolean): string => sayBlock(block, hasCut, holds);
   const share = (tokens: number): string => `${Math.min(100, tokens / meter.window * 100)}%`;
+  const place = (tokens: number) => ({ left: share(tokens), "--at": Math.min(1, tokens / meter.window) });
+  const limit = (name: string, tokens: number): string =>
+    `limit ${name}${tokens > LATE * meter.window ? " late" : ""}`;
   // Where nothing was cut yet, the log may be cut anywhere behind its first message.
   const cuts = new Set(legalCuts.filter((at) => at > cut));
   const choose = ({ first, end, from }: Block): void => {
@@ -90,10 +96,12 @@ export function Window({ context: now, holds, chosen, onChoose }: WindowProps): 
       </div>
       ${
     range === null && html`
-      <i class="limit compact-at" style=${{ left: share(meter.compactAt) }}><span>compact<b> ${grouped(
+      <i class=${limit("compact-at", meter.compactAt)} style=${place(
+        meter.compactAt,
+      )}><span>compact<b> ${grouped(
         meter.compactAt,
       )}</b></span></i>
-      <i class="limit stop-at" style=${{ left: share(meter.stopAt) }}><span>stop<b> ${grouped(
+      <i class=${limit("stop-at", meter.stopAt)} style=${place(meter.stopAt)}><span>stop<b> ${grouped(
         meter.stopAt,
       )}</b></span></i>
     `

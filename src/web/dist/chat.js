@@ -4996,6 +4996,7 @@ function Timeline(props) {
 
 var CUT_MS = 900;
 var BLOCK_WIDTH2 = 5;
+var LATE = 0.7;
 function useScene(context) {
   const last = T2(context);
   const [cutting, setCutting] = d2(null);
@@ -5032,6 +5033,11 @@ function Window({ context: now, holds, chosen, onChoose }) {
   ]);
   const say = (block, hasCut) => sayBlock2(block, hasCut, holds);
   const share = (tokens) => `${Math.min(100, tokens / meter.window * 100)}%`;
+  const place = (tokens) => ({
+    left: share(tokens),
+    "--at": Math.min(1, tokens / meter.window)
+  });
+  const limit = (name, tokens) => `limit ${name}${tokens > LATE * meter.window ? " late" : ""}`;
   const cuts = new Set(legalCuts.filter((at3) => at3 > cut));
   const choose = ({ first: first2, end: end2, from }) => {
     if (end2 - first2 > 1) setRange({
@@ -5062,12 +5068,8 @@ function Window({ context: now, holds, chosen, onChoose }) {
           say=${say} onChoose=${choose} />
       </div>
       ${range === null && m2`
-      <i class="limit compact-at" style=${{
-    left: share(meter.compactAt)
-  }}><span>compact<b> ${grouped(meter.compactAt)}</b></span></i>
-      <i class="limit stop-at" style=${{
-    left: share(meter.stopAt)
-  }}><span>stop<b> ${grouped(meter.stopAt)}</b></span></i>
+      <i class=${limit("compact-at", meter.compactAt)} style=${place(meter.compactAt)}><span>compact<b> ${grouped(meter.compactAt)}</b></span></i>
+      <i class=${limit("stop-at", meter.stopAt)} style=${place(meter.stopAt)}><span>stop<b> ${grouped(meter.stopAt)}</b></span></i>
     `}
     </div>
     ${flag !== null && m2`<p class="notice put-off" role="status">A compaction is due and was put off: no legal cut was at hand. It is
