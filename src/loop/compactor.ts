@@ -114,6 +114,7 @@ export class Compactor {
   async *admit(): AsyncGenerator<TurnEventBody, boolean> {
     const { context, meter } = this.#options;
     const budget = this.#budget;
+    await this.#dropUseless();
     if (this.#background?.isDone === true) yield* this.#splice(0);
     if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
     // The model cannot be called as it is: now the turn waits, for a while.
@@ -154,6 +155,15 @@ export class Compactor {
   cancel(): void {
     this.#background?.cancel("summary_cancelled");
     this.#background = null;
+  }
+
+  /** Over the ceiling a prepared compaction that does not bring the context under it is given up: one takes its place. */
+  async #dropUseless(): Promise<void> {
+    const { context, meter } = this.#options;
+    const { stopAt } = this.#budget;
+    if (this.#background === null || (await this.#read(stopAt)).tokens <= stopAt) return;
+    const { transcript } = await context.preview(this.#background.planned.view, meter.floor);
+    if (meter.fixed + meter.factor * transcript.tokens > stopAt) this.cancel();
   }
 
   /** Puts the compaction in force that was prepared in the background, with prose if there is some by then. */

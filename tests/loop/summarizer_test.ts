@@ -240,6 +240,34 @@ Deno.test("a turn whose model cannot be called waits for the summarizer for its 
   await bench.assertSound();
 });
 
+Deno.test("a prepared compaction that cannot bring the context under its ceiling is given up for one that does", async () => {
+  const holder: { bench?: Bench } = {};
+  const clock = (): Bench["clock"] => holder.bench?.clock ?? assert.fail();
+  const asked = summarizer(clock, { ms: 60_000 });
+  const wide = Array.from({ length: 30 }, (_, at) => ({ at: at + 100 }));
+  const bench = holder.bench = new Bench({
+    window: 9_000,
+    tools: [tool("read", (input) => prose(Number(input["at"]) >= 100 ? 1_500 : 1_300, Number(input["at"])))],
+    script: replies(
+      ...Array.from(
+        { length: 30 },
+        (_, n) => n % 10 === 8 ? calls("read", ...wide) : calls("read", { at: n }),
+      ),
+    ),
+    agent: { summarizer: asked.model, graceMs: 300 },
+  });
+  const { events } = await play(bench);
+  assert.equal(endOf(events), "stop");
+  let hasGrown = true;
+  for (const event of events) {
+    if (event.type === "tool.result" || event.type === "step.started") hasGrown = true;
+    if (event.type !== "compaction" || event.phase !== "applied") continue;
+    ok(hasGrown, "two compactions with nothing between them");
+    hasGrown = false;
+  }
+  await bench.assertSound();
+});
+
 Deno.test("a cancelled turn ends its summarizer, and the session goes on", async () => {
   const { bench, aborted } = reading((clock) => summarizer(clock, { ms: 60_000 }));
   const stop = new AbortController();
