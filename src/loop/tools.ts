@@ -59,7 +59,8 @@ export interface ToolDefinition<Input> {
   readonly sideEffect?: "none" | "some";
   /**
    * What stays verbatim through compactions: the tool's newest result that is no error, whatever its arguments
-   * (`latest`: a plan, a state), or all that have room, the newest first (`always`). Default `normal`: none.
+   * (`latest`: a plan, a state), or all that have room, the newest first (`always`). The calls of its round stay with
+   * it: a round of more than a quarter of what a compaction aims at does not. Default `normal`: none.
    */
   readonly retain?: "latest" | "always" | "normal";
   /**
