@@ -6,12 +6,13 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
+import { SESSION_ID } from "../core/session_id.ts";
 import type { SessionKey } from "../ports.ts";
 import type { AppEnv } from "./env.ts";
 
 /** A session id that is safe in keys and URLs. */
 export const sessionId = z.string().regex(
-  /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/,
+  SESSION_ID,
   "wanted 1 to 128 of A-Z a-z 0-9 . _ : -",
 );
 

@@ -287,6 +287,22 @@ Deno.test({
 });
 
 Deno.test({
+  name: "an address that names no session is told so at once, and leads to a new one",
+  ...SHARED,
+  fn: async () => {
+    const { page, requests, complaints } = await rig.open(`${own.url}/#..`);
+    await page.getByRole("heading", { name: "The address names no session" }).waitFor();
+    equal(await page.getByRole("textbox").count(), 0);
+    deepEqual(requests.filter((url) => /sessions|turns/.test(url)), []);
+    deepEqual(await seriousFaults(page), []);
+    await page.getByRole("main").getByRole("link", { name: "New session" }).click();
+    await page.getByRole("heading", { name: "Say something, and watch the context" }).waitFor();
+    deepEqual(complaints, []);
+    await page.context().close();
+  },
+});
+
+Deno.test({
   name: "the window is gone through by keys, and each block says what it is",
   ...SHARED,
   fn: async () => {

@@ -66,14 +66,15 @@ function KeyForm({ isWrong, onKey }: { readonly isWrong: boolean; onKey(key: str
 function Page({ state }: { readonly state: State }): VNode {
   const { session, agents, version, isAway, hasTriedKey } = state;
   const isShut = session.standing === "locked";
+  const isMisnamed = session.standing === "misnamed";
   const others = agents.filter((name) => name !== DEMO.agent);
   useEffect(() => {
-    document.title = `${session.name} · Selvage`;
-  }, [session]);
+    document.title = isMisnamed ? "Selvage" : `${session.name} · Selvage`;
+  }, [session, isMisnamed]);
   return html`
     <header class="top">
       <p class="brand">Selvage</p>
-      <p class="session-name">Session <code>${session.name}</code></p>
+      ${!isMisnamed && html`<p class="session-name">Session <code>${session.name}</code></p>`}
       <nav aria-label="Pages">
         <a href="#">New session</a>
         ${agents.includes(DEMO.agent) &&
@@ -95,6 +96,21 @@ function Page({ state }: { readonly state: State }): VNode {
         <main class="shut">
           <h1 class="hidden">Selvage</h1>
           <${KeyForm} isWrong=${hasTriedKey} onKey=${use} />
+        </main>
+      `
+      : isMisnamed
+      ? html`
+        <main class="shut">
+          <h1 class="hidden">Selvage</h1>
+          <section class="card key" role="alert">
+            <h2>The address names no session</h2>
+            <p>Behind its <code>#</code> stands <code>${session.name.slice(0, 128)}${session.name.length > 128
+              ? " …"
+              : ""}</code></p>
+            <p>The name of a session is 1 to 128 of <code>A-Z a-z 0-9 . _ : -</code>, and neither <code>.</code> nor
+              <code>..</code></p>
+            <p class="actions"><a href="#">New session</a></p>
+          </section>
         </main>
       `
       : html`

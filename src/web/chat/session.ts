@@ -13,12 +13,13 @@ import {
   type SessionDetails,
   type ShownEntry,
 } from "../../client/mod.ts";
+import { SESSION_ID } from "../../core/session_id.ts";
 import type { Approval, CallAnswer } from "../../loop/agent.ts";
 import type { PendingCall } from "../../loop/pause.ts";
 import { Items } from "./items.ts";
 
 /** Where a session stands. */
-export type Standing = "loading" | "idle" | "running" | "paused" | "locked" | "failed";
+export type Standing = "loading" | "idle" | "running" | "paused" | "locked" | "failed" | "misnamed";
 
 /** Milliseconds between two looks at the context while a turn runs: some times as long as a look took, within these. */
 const LOOK_MS = { least: 250, most: 2_000, share: 4 } as const;
@@ -55,6 +56,8 @@ export class Session {
 
   /** Reads what there is, and goes on with a turn that runs. */
   async load(): Promise<void> {
+    // What is no name may be another address of the service: nobody is asked.
+    if (!SESSION_ID.test(this.name)) return this.#set("misnamed");
     this.#set("loading");
     try {
       const details = await this.#client.sessions.get(this.name);

@@ -2003,6 +2003,8 @@ function sayMeter({ tokens, window, compactAt, stopAt }) {
   return `${grouped(Math.round(tokens))} of ${grouped(window)} tokens (${share} %), ${next}`;
 }
 
+var SESSION_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
+
 function sayValue2(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
 }
@@ -2338,6 +2340,7 @@ var Session = class {
   }
   /** Reads what there is, and goes on with a turn that runs. */
   async load() {
+    if (!SESSION_ID.test(this.name)) return this.#set("misnamed");
     this.#set("loading");
     try {
       const details = await this.#client.sessions.get(this.name);
@@ -5326,16 +5329,18 @@ function KeyForm({ isWrong, onKey }) {
 function Page({ state: state2 }) {
   const { session, agents, version, isAway, hasTriedKey } = state2;
   const isShut = session.standing === "locked";
+  const isMisnamed = session.standing === "misnamed";
   const others = agents.filter((name) => name !== DEMO.agent);
   A2(() => {
-    document.title = `${session.name} \xB7 Selvage`;
+    document.title = isMisnamed ? "Selvage" : `${session.name} \xB7 Selvage`;
   }, [
-    session
+    session,
+    isMisnamed
   ]);
   return m2`
     <header class="top">
       <p class="brand">Selvage</p>
-      <p class="session-name">Session <code>${session.name}</code></p>
+      ${!isMisnamed && m2`<p class="session-name">Session <code>${session.name}</code></p>`}
       <nav aria-label="Pages">
         <a href="#">New session</a>
         ${agents.includes(DEMO.agent) && m2`<button type="button" onClick=${() => void startDemo()}>Demo</button>`}
@@ -5354,6 +5359,17 @@ function Page({ state: state2 }) {
         <main class="shut">
           <h1 class="hidden">Selvage</h1>
           <${KeyForm} isWrong=${hasTriedKey} onKey=${use} />
+        </main>
+      ` : isMisnamed ? m2`
+        <main class="shut">
+          <h1 class="hidden">Selvage</h1>
+          <section class="card key" role="alert">
+            <h2>The address names no session</h2>
+            <p>Behind its <code>#</code> stands <code>${session.name.slice(0, 128)}${session.name.length > 128 ? " \u2026" : ""}</code></p>
+            <p>The name of a session is 1 to 128 of <code>A-Z a-z 0-9 . _ : -</code>, and neither <code>.</code> nor
+              <code>..</code></p>
+            <p class="actions"><a href="#">New session</a></p>
+          </section>
         </main>
       ` : m2`
         <main class="desk">
