@@ -321,8 +321,24 @@ Deno.test({
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Assistant e1" }).waitFor();
     match(await page.getByLabel("Original e1").innerText(), /You said: hello/);
-    await page.getByRole("button", { name: "Close" }).click();
-    equal(await page.locator(".details").count(), 0);
+    await page.getByRole("button", { name: "Close" }).focus();
+    await page.keyboard.press("Escape");
+    await page.locator(".details").waitFor({ state: "detached" });
+    match(await page.locator(":focus").getAttribute("aria-label") ?? "", /^Assistant, e1/);
+    // The first two things that Tab comes to lead past all the rest.
+    await page.reload();
+    await page.locator(".window .block").first().waitFor();
+    await page.keyboard.press("Tab");
+    equal(await page.locator(":focus").innerText(), "To the message");
+    await page.keyboard.press("Tab");
+    equal(await page.locator(":focus").innerText(), "To the context");
+    deepEqual(await seriousFaults(page), []);
+    await page.keyboard.press("Enter");
+    match(await page.locator(".window :focus").getAttribute("aria-label") ?? "", /^Instructions and tools/);
+    await page.getByRole("button", { name: "To the message" }).focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("by keys");
+    equal(await page.getByRole("textbox", { name: "Message" }).inputValue(), "by keys");
     await page.context().close();
   },
 });

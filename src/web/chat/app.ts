@@ -63,6 +63,26 @@ function KeyForm({ isWrong, onKey }: { readonly isWrong: boolean; onKey(key: str
   </form>` as VNode;
 }
 
+/** Where somebody who goes by keys wants to be: in what is written next (or waits), and in the window. */
+const PLACES = {
+  message: ".waiting textarea:enabled, .composer textarea:enabled",
+  context: '.window .block[tabindex="0"]',
+} as const;
+
+function goTo(place: keyof typeof PLACES): void {
+  root?.querySelector<HTMLElement>(PLACES[place])?.focus();
+}
+
+/** What Tab comes to first. These are no links, for what stands behind the `#` is the session. */
+function SkipLinks({ hasContext }: { readonly hasContext: boolean }): VNode {
+  return html`
+    <div class="skip" role="navigation" aria-label="On this page">
+      <button type="button" onClick=${() => goTo("message")}>To the message</button>
+      ${hasContext && html`<button type="button" onClick=${() => goTo("context")}>To the context</button>`}
+    </div>
+  ` as VNode;
+}
+
 function Page({ state }: { readonly state: State }): VNode {
   const { session, agents, version, isAway, hasTriedKey } = state;
   const isShut = session.standing === "locked";
@@ -72,6 +92,7 @@ function Page({ state }: { readonly state: State }): VNode {
     document.title = isMisnamed ? "Selvage" : `${session.name} · Selvage`;
   }, [session, isMisnamed]);
   return html`
+    ${!isShut && !isMisnamed && html`<${SkipLinks} hasContext=${session.context !== null} />`}
     <header class="top">
       <p class="brand">Selvage</p>
       ${!isMisnamed && html`<p class="session-name">Session <code>${session.name}</code></p>`}

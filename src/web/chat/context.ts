@@ -22,6 +22,7 @@ export function ContextPanel({ session, client }: {
 }): VNode {
   const { context, items, name } = session;
   const [chosen, setChosen] = useState<number | null>(null);
+  const panel = useRef<HTMLDivElement>(null);
   const details = useRef<HTMLDivElement>(null);
   useEffect(() => setChosen(null), [session]);
   useEffect(() => {
@@ -42,7 +43,13 @@ export function ContextPanel({ session, client }: {
   }
   const holds = (seq: number): string => items.holds(seq);
   const choose = (from: number): void => setChosen(from === chosen ? null : from);
-  return html`<div class="context" role="region" aria-label="Context" tabindex="0">
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || chosen === null) return;
+    // Whoever goes by keys is back at the block that they came from.
+    panel.current?.querySelector<HTMLElement>('.block[aria-pressed="true"]')?.focus();
+    setChosen(null);
+  };
+  return html`<div class="context" role="region" aria-label="Context" tabindex="0" ref=${panel} onKeyDown=${onKey}>
     <${Window} key=${name} context=${context} holds=${holds} chosen=${chosen} onChoose=${choose} />
     ${
     chosen !== null && html`

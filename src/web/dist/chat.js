@@ -5083,6 +5083,7 @@ function Window({ context: now, holds, chosen, onChoose }) {
 function ContextPanel({ session, client }) {
   const { context, items, name } = session;
   const [chosen, setChosen] = d2(null);
+  const panel = T2(null);
   const details = T2(null);
   A2(() => setChosen(null), [
     session
@@ -5109,7 +5110,12 @@ function ContextPanel({ session, client }) {
   }
   const holds = (seq) => items.holds(seq);
   const choose = (from) => setChosen(from === chosen ? null : from);
-  return m2`<div class="context" role="region" aria-label="Context" tabindex="0">
+  const onKey = (event) => {
+    if (event.key !== "Escape" || chosen === null) return;
+    panel.current?.querySelector('.block[aria-pressed="true"]')?.focus();
+    setChosen(null);
+  };
+  return m2`<div class="context" role="region" aria-label="Context" tabindex="0" ref=${panel} onKeyDown=${onKey}>
     <${Window} key=${name} context=${context} holds=${holds} chosen=${chosen} onChoose=${choose} />
     ${chosen !== null && m2`
       <div ref=${details} class="behind">
@@ -5326,6 +5332,21 @@ function KeyForm({ isWrong, onKey }) {
     <p class="fine">It stays in the memory of this tab: nothing is stored, and it is typed again after a reload.</p>
   </form>`;
 }
+var PLACES = {
+  message: ".waiting textarea:enabled, .composer textarea:enabled",
+  context: '.window .block[tabindex="0"]'
+};
+function goTo(place) {
+  root?.querySelector(PLACES[place])?.focus();
+}
+function SkipLinks({ hasContext }) {
+  return m2`
+    <div class="skip" role="navigation" aria-label="On this page">
+      <button type="button" onClick=${() => goTo("message")}>To the message</button>
+      ${hasContext && m2`<button type="button" onClick=${() => goTo("context")}>To the context</button>`}
+    </div>
+  `;
+}
 function Page({ state: state2 }) {
   const { session, agents, version, isAway, hasTriedKey } = state2;
   const isShut = session.standing === "locked";
@@ -5338,6 +5359,7 @@ function Page({ state: state2 }) {
     isMisnamed
   ]);
   return m2`
+    ${!isShut && !isMisnamed && m2`<${SkipLinks} hasContext=${session.context !== null} />`}
     <header class="top">
       <p class="brand">Selvage</p>
       ${!isMisnamed && m2`<p class="session-name">Session <code>${session.name}</code></p>`}
