@@ -10,7 +10,7 @@ import { sayBlock, summaryLines, windowAtoms } from "../../src/web/chat/blocks.t
 import { sayMark } from "../../src/web/chat/item.ts";
 import { type Item, Items } from "../../src/web/chat/items.ts";
 import { outputOf } from "../../src/web/chat/pending.ts";
-import { sampled } from "../../src/web/chat/timeline.ts";
+import { sampled, tally } from "../../src/web/chat/timeline.ts";
 import { type Block, blocksOf } from "../../src/web/base/strip.ts";
 
 /** What somebody sees of items, without the names that are given to them. */
@@ -56,6 +56,19 @@ Deno.test("Items show the same of a log as of the events of its turn", () => {
     live.marks.find(({ phase }) => phase === "applied")?.step,
     stored.marks.find(({ phase }) => phase === "applied")?.step,
   );
+});
+
+Deno.test("tally() has no number of what the log does not keep", () => {
+  const [live, stored] = [new Items(), new Items()];
+  const deferred = { id: "t:1", type: "compaction", phase: "deferred", reason: "open_call" } as TurnEvent;
+  live.event(deferred);
+  deepEqual(tally(live).map(({ text }) => text), ["0 compactions", "1 deferral", "0 rejections"]);
+  for (const entry of told.entries) stored.entry(entry);
+  const applied = stored.marks.length;
+  const compactions = `${applied} compaction${applied === 1 ? "" : "s"}`;
+  deepEqual(tally(stored).map(({ text }) => text), [compactions]);
+  stored.event(deferred);
+  deepEqual(tally(stored).map(({ text }) => text), [compactions, "deferrals"]);
 });
 
 Deno.test("Items hold together what streams, and keep apart what does not belong together", () => {

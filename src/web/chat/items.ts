@@ -110,6 +110,8 @@ export class Items {
   readonly points: (number | null)[] = [];
   /** Compactions, deferrals and rejections. */
   readonly marks: Mark[] = [];
+  /** Whether any step was read from the log, which keeps of compactions only those that were applied. */
+  isFromLog = false;
   /** What entries hold, by number: places of their items. */
   readonly #places = new Map<number, number[]>();
   #next = 0;
@@ -147,6 +149,7 @@ export class Items {
       });
     }
     const { usage, message: { content }, calls = [], ref } = entry;
+    this.isFromLog = true;
     this.points.push(usage === undefined ? null : usage.inputTokens + usage.outputTokens);
     for (const part of typeof content === "string" ? [{ type: "text", text: content } as const] : content) {
       if (part.type === "text" && part.text !== "") this.#place(entry.seq);

@@ -51,13 +51,30 @@ function pathOf(places: readonly Place[]): string {
   return places.map(({ x, y }, at) => `${at === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }
 
-function sayAll({ items: { points, marks } }: TimelineProps): string {
-  const counts = ["applied", "deferred", "rejected"].map((phase) =>
-    marks.filter((mark) => mark.phase === phase).length
-  );
-  return `Tokens over ${plural(points.length, "step")}: ${plural(counts[0] ?? 0, "compaction")}, ${
-    plural(counts[1] ?? 0, "deferral")
-  }, ${plural(counts[2] ?? 0, "rejection")}`;
+const KINDS = [
+  { kind: "applied", noun: "compaction", phases: ["applied"] },
+  { kind: "deferred", noun: "deferral", phases: ["deferred"] },
+  { kind: "rejected", noun: "rejection", phases: ["rejected", "exhausted"] },
+] as const;
+
+/**
+ * What became of compactions. The log does not keep those that were put off or thrown away: where steps were read from
+ * it there is no number of them, and a word only for those that are drawn.
+ */
+export function tally(
+  { marks, isFromLog }: Pick<Items, "marks" | "isFromLog">,
+): readonly { readonly kind: typeof KINDS[number]["kind"]; readonly text: string }[] {
+  return KINDS.flatMap(({ kind, noun, phases }) => {
+    const count = marks.filter(({ phase }) => (phases as readonly Mark["phase"][]).includes(phase)).length;
+    if (kind === "applied" || !isFromLog) return [{ kind, text: plural(count, noun) }];
+    return count === 0 ? [] : [{ kind, text: `${noun}s` }];
+  });
+}
+
+function sayAll({ items }: TimelineProps): string {
+  return `Tokens over ${plural(items.points.length, "step")}: ${
+    tally(items).map(({ text }) => text).join(", ")
+  }`;
 }
 
 /** It. */
@@ -125,15 +142,11 @@ export function Timeline(props: TimelineProps): VNode {
     </div>
     <ul class="legend">
       <li><span class="swatch line-mark"></span>tokens over ${plural(points.length, "step")}</li>
-      <li><span class="swatch applied-mark"></span>${
-    plural(marks.filter(({ phase }) => phase === "applied").length, "compaction")
-  }</li>
-      <li><span class="swatch deferred-mark"></span>${
-    plural(marks.filter(({ phase }) => phase === "deferred").length, "deferral")
-  }</li>
-      <li><span class="swatch rejected-mark"></span>${
-    plural(marks.filter(({ phase }) => phase === "rejected" || phase === "exhausted").length, "rejection")
-  }</li>
+      ${
+    tally(props.items).map(({ kind, text }) =>
+      html`<li><span class=${`swatch ${kind}-mark`}></span>${text}</li>`
+    )
+  }
     </ul>
     ${
     marks.length > 0 && html`

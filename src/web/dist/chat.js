@@ -2050,6 +2050,8 @@ var Items = class {
   points = [];
   /** Compactions, deferrals and rejections. */
   marks = [];
+  /** Whether any step was read from the log, which keeps of compactions only those that were applied. */
+  isFromLog = false;
   /** What entries hold, by number: places of their items. */
   #places = /* @__PURE__ */ new Map();
   #next = 0;
@@ -2089,6 +2091,7 @@ var Items = class {
       });
     }
     const { usage, message: { content }, calls = [], ref } = entry;
+    this.isFromLog = true;
     this.points.push(usage === void 0 ? null : usage.inputTokens + usage.outputTokens);
     for (const part of typeof content === "string" ? [
       {
@@ -4925,13 +4928,49 @@ function sampled(points, most) {
 function pathOf2(places) {
   return places.map(({ x: x3, y: y4 }, at2) => `${at2 === 0 ? "M" : "L"}${x3.toFixed(1)} ${y4.toFixed(1)}`).join("");
 }
-function sayAll({ items: { points, marks } }) {
-  const counts = [
-    "applied",
-    "deferred",
-    "rejected"
-  ].map((phase) => marks.filter((mark) => mark.phase === phase).length);
-  return `Tokens over ${plural(points.length, "step")}: ${plural(counts[0] ?? 0, "compaction")}, ${plural(counts[1] ?? 0, "deferral")}, ${plural(counts[2] ?? 0, "rejection")}`;
+var KINDS = [
+  {
+    kind: "applied",
+    noun: "compaction",
+    phases: [
+      "applied"
+    ]
+  },
+  {
+    kind: "deferred",
+    noun: "deferral",
+    phases: [
+      "deferred"
+    ]
+  },
+  {
+    kind: "rejected",
+    noun: "rejection",
+    phases: [
+      "rejected",
+      "exhausted"
+    ]
+  }
+];
+function tally({ marks, isFromLog }) {
+  return KINDS.flatMap(({ kind, noun, phases }) => {
+    const count = marks.filter(({ phase }) => phases.includes(phase)).length;
+    if (kind === "applied" || !isFromLog) return [
+      {
+        kind,
+        text: plural(count, noun)
+      }
+    ];
+    return count === 0 ? [] : [
+      {
+        kind,
+        text: `${noun}s`
+      }
+    ];
+  });
+}
+function sayAll({ items }) {
+  return `Tokens over ${plural(items.points.length, "step")}: ${tally(items).map(({ text: text2 }) => text2).join(", ")}`;
 }
 function Timeline(props) {
   const { items: { points, marks }, meter } = props;
@@ -4984,9 +5023,7 @@ function Timeline(props) {
     </div>
     <ul class="legend">
       <li><span class="swatch line-mark"></span>tokens over ${plural(points.length, "step")}</li>
-      <li><span class="swatch applied-mark"></span>${plural(marks.filter(({ phase }) => phase === "applied").length, "compaction")}</li>
-      <li><span class="swatch deferred-mark"></span>${plural(marks.filter(({ phase }) => phase === "deferred").length, "deferral")}</li>
-      <li><span class="swatch rejected-mark"></span>${plural(marks.filter(({ phase }) => phase === "rejected" || phase === "exhausted").length, "rejection")}</li>
+      ${tally(props.items).map(({ kind, text: text2 }) => m2`<li><span class=${`swatch ${kind}-mark`}></span>${text2}</li>`)}
     </ul>
     ${marks.length > 0 && m2`
       <details>
