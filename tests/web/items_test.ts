@@ -71,6 +71,25 @@ Deno.test("tally() has no number of what the log does not keep", () => {
   deepEqual(tally(stored).map(({ text }) => text), [compactions, "deferrals"]);
 });
 
+Deno.test("Items draw no bound where the same step has a count, or a lower bound", () => {
+  const meter = { window: 9_000, compactAt: 6_000, stopAt: 8_000 };
+  const steps = [
+    [["bound", 800], ["bound", 1_900]],
+    [["bound", 1_400], ["anchor", 1_300]],
+    [["exact", 6_100], ["bound", 7_400]],
+    [["exact", 6_100], ["exact", 6_200]],
+    [],
+  ] as const;
+  const items = new Items();
+  for (const [at, readings] of steps.entries()) {
+    items.event({ id: "t:0", type: "step.started", step: at + 1 });
+    for (const [tier, tokens] of readings) {
+      items.event({ id: "t:0", type: "context", tier, tokens, ...meter });
+    }
+  }
+  deepEqual(items.points, [800, 1_300, 6_100, 6_200, null]);
+});
+
 Deno.test("Items hold together what streams, and keep apart what does not belong together", () => {
   const items = new Items();
   const place = { step: 1, call: 0, ref: "e1.0", name: "look" };

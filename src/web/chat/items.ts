@@ -172,6 +172,7 @@ export class Items {
       case "step.started":
         this.#close();
         this.points.push(null);
+        this.#isCounted = false;
         return;
       case "text.delta":
         return this.#say("text", event.text);
@@ -204,8 +205,7 @@ export class Items {
         });
       }
       case "context":
-        if (this.points.length > 0) this.points[this.points.length - 1] = event.tokens;
-        return;
+        return this.#point(event);
       case "compaction":
         if (event.phase !== "started") this.#mark(event.phase, event);
         return;
@@ -292,6 +292,18 @@ export class Items {
       progress: null,
       ...change,
     });
+  }
+
+  /** Whether the last point was counted. */
+  #isCounted = false;
+
+  /** Takes a count where the step has one, else the lowest of its bounds: it is nearest to what is billed. */
+  #point({ tokens, tier }: { readonly tokens: number; readonly tier: string }): void {
+    const last = this.points.length - 1;
+    if (last < 0) return;
+    if (tier !== "bound") this.#isCounted = true;
+    else if (this.#isCounted) return;
+    this.points[last] = tier === "bound" ? Math.min(tokens, this.points[last] ?? Infinity) : tokens;
   }
 
   #mark(phase: Mark["phase"], facts: CompactionFacts): void {

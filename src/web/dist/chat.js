@@ -2129,6 +2129,7 @@ var Items = class {
       case "step.started":
         this.#close();
         this.points.push(null);
+        this.#isCounted = false;
         return;
       case "text.delta":
         return this.#say("text", event.text);
@@ -2174,8 +2175,7 @@ var Items = class {
         });
       }
       case "context":
-        if (this.points.length > 0) this.points[this.points.length - 1] = event.tokens;
-        return;
+        return this.#point(event);
       case "compaction":
         if (event.phase !== "started") this.#mark(event.phase, event);
         return;
@@ -2280,6 +2280,16 @@ var Items = class {
       progress: null,
       ...change2
     });
+  }
+  /** Whether the last point was counted. */
+  #isCounted = false;
+  /** Takes a count where the step has one, else the lowest of its bounds: it is nearest to what is billed. */
+  #point({ tokens, tier }) {
+    const last = this.points.length - 1;
+    if (last < 0) return;
+    if (tier !== "bound") this.#isCounted = true;
+    else if (this.#isCounted) return;
+    this.points[last] = tier === "bound" ? Math.min(tokens, this.points[last] ?? Infinity) : tokens;
   }
   #mark(phase, facts) {
     const { reason, pairs = 0, method = null, tokensBefore = null, tokensAfter = null, resolved = null } = facts;
