@@ -190,6 +190,29 @@ Deno.test({
 });
 
 Deno.test({
+  name: "an answer that another window was first with is told so, until the turn is over",
+  ...SHARED,
+  fn: async () => {
+    const { page: first } = await rig.open(`${own.url}/#two-windows`);
+    await say(first, "mail");
+    await first.getByRole("button", { name: "Allow", exact: true }).waitFor();
+    const { page: second } = await rig.open(`${own.url}/#two-windows`);
+    await second.getByRole("button", { name: "Do not allow" }).waitFor();
+    await first.getByRole("button", { name: "Allow", exact: true }).click();
+    await first.getByRole("heading", { name: "May send run?" }).waitFor({ state: "detached" });
+    await second.getByRole("button", { name: "Do not allow" }).click();
+    const notice = second.getByText("Already answered in another window.");
+    await notice.waitFor();
+    await second.getByRole("heading", { name: "May send run?" }).waitFor({ state: "detached" });
+    await second.getByLabel("Its result, as text or JSON").fill("Oslo");
+    await second.getByRole("button", { name: "Send the result" }).click();
+    await second.locator(".answer", { hasText: "sent to ada, Oslo" }).waitFor();
+    await notice.waitFor({ state: "detached" });
+    await Promise.all([first.context().close(), second.context().close()]);
+  },
+});
+
+Deno.test({
   name: "a call that is not allowed is told so, and a turn that waits can be stopped",
   ...SHARED,
   fn: async () => {

@@ -120,6 +120,7 @@ export function Conversation({ session, agents, version, hasDemo, onDemo }: Conv
           <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(
             answer: Parameters<Session["answer"]>[0],
           ) => void session.answer(answer)} />
+          ${session.notice !== "" && html`<p class="notice" role="alert">${session.notice}</p>`}
           <p class="working" role="status">${standing === "running" ? "Working …" : ""}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />

@@ -24,6 +24,14 @@ export type Standing = "loading" | "idle" | "running" | "paused" | "locked" | "f
 /** Milliseconds between two looks at the context while a turn runs: some times as long as a look took, within these. */
 const LOOK_MS = { least: 250, most: 2_000, share: 4 } as const;
 
+/** What an answer is refused with where another one was first. */
+const ANSWERED: ReadonlySet<string> = new Set([
+  "call_not_pending",
+  "turn_not_paused",
+  "turn_running",
+  "turn_over",
+]);
+
 /** An answer to one call. */
 export type Answer = { readonly result: CallAnswer } | { readonly approval: Approval };
 
@@ -36,6 +44,8 @@ export class Session {
   standing: Standing = "loading";
   /** Why it failed. */
   problem = "";
+  /** What is told of the turn until it is over. */
+  notice = "";
   context: InspectedContext | null = null;
   pending: readonly PendingCall[] = [];
   /** The agent that answered last, null for a new session. */
@@ -102,6 +112,7 @@ export class Session {
       }
       return;
     }
+    this.notice = "";
     this.items.said(input);
     const named = this.agent ?? agent;
     await this.#play(this.#client.turn({
@@ -131,7 +142,12 @@ export class Session {
     try {
       await turn.answer("result" in answer ? { results: [answer.result] } : { approvals: [answer.approval] });
     } catch (error) {
-      // Somebody else was first, or it was not to be read: what is there now says more.
+      if (error instanceof ClientError && ANSWERED.has(error.code)) {
+        // What came of the answer of somebody else is shown, and with it why this one was not taken.
+        this.notice = "Already answered in another window.";
+        return await this.load();
+      }
+      // It was not to be read: what is there now says more.
       await this.load();
       this.items.note(sayError(error), "bad");
       return this.#onChange();
@@ -201,6 +217,7 @@ export class Session {
         this.#onChange();
       }
       this.pending = turn.pending;
+      if (this.pending.length === 0) this.notice = "";
       this.#set(this.pending.length > 0 ? "paused" : "idle");
     } catch (error) {
       if (isFollowed) throw error;

@@ -2327,6 +2327,12 @@ var LOOK_MS = {
   most: 2e3,
   share: 4
 };
+var ANSWERED = /* @__PURE__ */ new Set([
+  "call_not_pending",
+  "turn_not_paused",
+  "turn_running",
+  "turn_over"
+]);
 var Session = class {
   name;
   #client;
@@ -2335,6 +2341,8 @@ var Session = class {
   standing = "loading";
   /** Why it failed. */
   problem = "";
+  /** What is told of the turn until it is over. */
+  notice = "";
   context = null;
   pending = [];
   /** The agent that answered last, null for a new session. */
@@ -2394,6 +2402,7 @@ var Session = class {
       }
       return;
     }
+    this.notice = "";
     this.items.said(input);
     const named2 = this.agent ?? agent;
     await this.#play(this.#client.turn({
@@ -2431,6 +2440,10 @@ var Session = class {
         ]
       });
     } catch (error) {
+      if (error instanceof ClientError && ANSWERED.has(error.code)) {
+        this.notice = "Already answered in another window.";
+        return await this.load();
+      }
       await this.load();
       this.items.note(sayError(error), "bad");
       return this.#onChange();
@@ -2496,6 +2509,7 @@ var Session = class {
         this.#onChange();
       }
       this.pending = turn.pending;
+      if (this.pending.length === 0) this.notice = "";
       this.#set(this.pending.length > 0 ? "paused" : "idle");
     } catch (error) {
       if (isFollowed) throw error;
@@ -5328,6 +5342,7 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
           ${first > 0 && m2`<p><button type="button" onClick=${() => setShown(shown + 4 * PAGE2)}>Show earlier (${grouped(first)} more)</button></p>`}
           <ol class="items">${all.slice(first).map(drawItem)}</ol>
           <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(answer) => void session.answer(answer)} />
+          ${session.notice !== "" && m2`<p class="notice" role="alert">${session.notice}</p>`}
           <p class="working" role="status">${standing === "running" ? "Working \u2026" : ""}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />
