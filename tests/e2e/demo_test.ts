@@ -18,15 +18,17 @@ Deno.test("the demo keeps its promises, and README shows what it prints", async 
   equal(row("violations"), "0");
   ok(text.includes("resolves the deferral within the turn"));
   ok(text.includes("resolves the deferral at the turn boundary"));
-  // README shows lines of it, in their order.
+  // README shows lines of it in their order. Tokens differ a little with the order in which parallel reads end.
   const readme = await Deno.readTextFile(`${ROOT}README.md`);
-  const printed = text.split("\n").map((line) => line.trim());
-  const shown = readme.match(/as it happens:\n\n((?: {4}.*\n|\n)+)/)?.[1]?.split("\n").map((line) =>
-    line.trim()
-  );
-  ok(shown !== undefined && shown.length > 10, "README has no sample of the demo");
+  const sample = readme.match(/as it happens:\n\n((?: {4}.*\n|\n)+)/)?.[1]?.trimEnd() ?? "";
+  ok(sample.split("\n").length > 10, "README has no sample of the demo");
+  const shape = (line: string): string =>
+    /^(tool calls|compactions|deferrals|violations)/.test(line.trim())
+      ? line.trim()
+      : line.trim().replace(/[\d,]+/g, "N").replace(/ {2,}/g, "  ").replace(/[█·]+/g, "█");
+  const printed = text.split("\n").map(shape);
   let at = 0;
-  for (const line of shown) {
+  for (const line of sample.split("\n").map(shape)) {
     const found = printed.indexOf(line, at);
     ok(found >= 0, `README shows a line that the demo does not print there: ${line}`);
     at = found;
