@@ -240,13 +240,14 @@ export class Compactor {
     const { context, clock } = this.#options;
     const measure = await context.measure();
     const { method, cut, distance, pairs, removed, reserve, base } = planned;
+    const ownPrefix = await this.#ownPrefix(cut, summarizer);
     this.#background = new BackgroundCompaction(planned, (signal) =>
       summarize({
         removed,
         earlier: base.prose ?? "",
         maxTokens: maxProse(reserve),
         measure,
-        ownPrefix: summarizer.ownRequest?.(cut) ?? null,
+        ownPrefix,
       }, {
         model: summarizer.model,
         clock,
@@ -254,6 +255,18 @@ export class Compactor {
         ...(summarizer.account === undefined ? {} : { account: summarizer.account }),
       }));
     yield { type: "compaction", phase: "started", reason, method, cut, distance, pairs };
+  }
+
+  /** The turn's own request before a cut; null where its model is not called with so much, as with any other request. */
+  async #ownPrefix(
+    cut: number,
+    { ownRequest }: SummarizerOptions,
+  ): Promise<Omit<ModelRequest, "maxOutput"> | null> {
+    if (ownRequest === null) return null;
+    const { context, meter } = this.#options;
+    const [at] = context.positionsOf([cut]);
+    const tokens = meter.fixed + meter.factor * await context.exact(0, at ?? context.length, meter.floor);
+    return tokens <= this.#budget.stopAt ? ownRequest(cut) : null;
   }
 
   /** Puts a planned compaction in force. */

@@ -9,6 +9,7 @@ import { scriptedTokens } from "../../src/models/scripted.ts";
 import { ManualClock } from "../support/clock.ts";
 import { assistant, callPart, result } from "../support/entries.ts";
 import { Bench, calls, endOf, eventsOf, modelOf, prose, replies, tool } from "../support/turns.ts";
+import { clientTool } from "./_pause.ts";
 
 const json = (narrative: string, outcomes: Record<string, string> = {}): string =>
   JSON.stringify({ narrative, outcomes });
@@ -126,15 +127,14 @@ Deno.test("the summarizer is given what is removed as data, and what it wrote be
   assert.doesNotMatch(String(summary?.content), /made up/);
 });
 
-Deno.test("the agent's own model as its summarizer reads its own requests again, so that the cache serves them", async () => {
+/** A model that reads until it has done so `steps` times, and is its own summarizer. */
+function ownModel(window: number, steps: number) {
   const requests: ModelRequest[] = [];
   let at = 0;
   const model = modelOf(async function* (request) {
     requests.push(request);
-    const last = request.messages.at(-1);
-    const isSummary = last?.role === "user" && String(last.content).includes('"narrative"');
-    if (isSummary) yield await Promise.resolve(answer(json("All was read.")));
-    else if (at >= 24) yield answer("Done.");
+    if (asksForProse(request)) yield await Promise.resolve(answer(json("All was read.")));
+    else if (at >= steps) yield answer("Done.");
     else {
       yield {
         type: "finish",
@@ -145,21 +145,53 @@ Deno.test("the agent's own model as its summarizer reads its own requests again,
         },
       };
     }
-  }, { window: 8_000, maxOutput: 500 });
+  }, { window, maxOutput: 500 });
+  return { model, requests };
+}
+
+/** Whether the summary is asked for at the end of the turn's own request. */
+function asksForProse({ system, messages }: ModelRequest): boolean {
+  const said = String(messages.at(-1)?.content);
+  return said.includes('"narrative"') || String(system).includes('"narrative"');
+}
+
+Deno.test("the agent's own model as its summarizer reads its own requests again, so that the cache serves them", async () => {
+  const { model, requests } = ownModel(8_000, 24);
   const bench = new Bench({ model, tools: [tool("read", (input) => prose(1_400, Number(input["at"])))] });
   const agent = { ...bench.agent, summarizer: bench.agent.model };
   const events = await Array.fromAsync(bench.start("Read all of it", { agent }));
   assert.equal(endOf(events), "stop");
   assert.equal(compactions(events, "applied")[0]?.summary, "ledger+prose");
-  const index = requests.findIndex(({ messages }) =>
-    String(messages.at(-1)?.content).includes('"narrative"')
-  );
+  const index = requests.findIndex(asksForProse);
   const asked = requests[index];
   const before = requests[index - 1];
   assert.ok(asked && before);
   const shared = asked.messages.slice(0, -1);
   assert.deepEqual(shared, before.messages.slice(0, shared.length));
   assert.deepEqual([asked.system, asked.tools], [before.system, before.tools]);
+});
+
+Deno.test("the agent's own model is given data in pieces where its own request does not fit its window", async () => {
+  const read = tool("read", (input) => prose(4_000, Number(input["at"])));
+  const bench = new Bench({
+    window: 64_000,
+    tools: [read, clientTool("ask")],
+    script: replies(...Array.from({ length: 24 }, (_, at) => calls("read", { at })), calls("ask", { n: 1 })),
+  });
+  await bench.run("Read all of it");
+  // Who answers has an agent of the same name with a smaller window.
+  const { model, requests } = ownModel(8_000, 2);
+  const agent = { ...bench.agent, model, summarizer: model };
+  const output = { type: "text", value: "Yes." } as const;
+  const results = [{ ref: "e49.0", output }];
+  const events = await bench.answer({ agent, results });
+  assert.equal(endOf(events), "stop");
+  assert.ok(asksForProse(requests[0] as ModelRequest));
+  for (const request of requests) {
+    assert.ok(scriptedTokens(request) < 8_000, `${scriptedTokens(request)} tokens`);
+  }
+  // What fits is read as the turn's own request again.
+  assert.deepEqual(requests.filter(asksForProse).at(-1)?.tools, requests.at(-1)?.tools);
 });
 
 const FAILURES: readonly (readonly [string, string, (clock: () => Bench["clock"]) => Asked])[] = [
