@@ -47,6 +47,8 @@ export type PlannedCompaction = CutFacts & {
   readonly removed: Context["entries"];
   /** Every line of the ledger, before it was made to fit. */
   readonly lines: readonly LedgerLine[];
+  /** Calls whose lines hold what their tools want retained. */
+  readonly told: ReadonlySet<string>;
   /** Tokens for ledger and prose together, as our own counter counts. */
   readonly reserve: number;
   readonly policy: CutPolicy;
@@ -107,7 +109,7 @@ export async function planCompaction(
     room: counted(room),
     sizeOf: (seqs) => context.positionsOf(seqs).length === seqs.length ? tokensOf(seqs) : null,
   });
-  const pinned = wholeAtoms(context.entries, [...asked, ...retained]);
+  const pinned = wholeAtoms(context.entries, [...asked, ...retained.kept]);
   const positions = context.positionsOf(pinned);
   const pins = tokensOf(pinned);
   const keep = keepBudget(budget, Math.ceil(pins * meter.factor), { force: options.force });
@@ -135,7 +137,9 @@ export async function planCompaction(
 
   const next = cutView(context.view, before, { at: plan.at, from, pinned });
   const removed = removedEntries(context, next.cut, pinned);
-  const lines = [...context.view.ledger, ...ledgerLines(removed, options.tools)];
+  const { told } = retained;
+  // As many bytes as the reserve has tokens: about a quarter of it.
+  const lines = [...context.view.ledger, ...ledgerLines(removed, options.tools, { told, bytes: reserve })];
   const trims = new Map(context.view.trims.filter(([at]) => at >= next.cut));
   for (const { message, tokens } of plan.trims) {
     const at = context.seqOf(message);
@@ -145,6 +149,7 @@ export async function planCompaction(
   // Prose of an earlier pass stays while it fits; lines of its time stay in the ledger all the same.
   const view = await withSummary(context, bare, {
     lines,
+    told,
     prose: context.view.prose ?? "",
     reserve,
     floor,
@@ -162,6 +167,7 @@ export async function planCompaction(
     view,
     removed,
     lines,
+    told,
     reserve,
     policy,
     floor,
@@ -184,10 +190,10 @@ export async function applyCompaction(
   planned: PlannedCompaction,
   { meter, prose }: { readonly meter: ContextMeter; readonly prose?: string },
 ): Promise<Extract<Compaction, { kind: "applied" | "rejected" }>> {
-  const { lines, reserve, floor, method, cut, distance, pairs } = planned;
+  const { method, cut, distance, pairs } = planned;
   const view = prose === undefined
     ? planned.view
-    : await withSummary(context, planned.view, { lines, prose, reserve, floor });
+    : await withSummary(context, planned.view, { ...planned, prose });
   if (context.view !== planned.base) {
     const message = "Another compaction was applied since this one was planned";
     return { kind: "rejected", violations: [{ code: "invalid", condition: "C5", message }] };
@@ -207,11 +213,8 @@ export async function applyCompaction(
 async function withSummary(
   context: Context,
   view: StoredView,
-  { lines, prose, reserve, floor }: {
-    readonly lines: readonly LedgerLine[];
+  { lines, told, prose, reserve, floor }: Pick<PlannedCompaction, "lines" | "told" | "reserve" | "floor"> & {
     readonly prose: string;
-    readonly reserve: number;
-    readonly floor: number;
   },
 ): Promise<StoredView> {
   const measure = await context.measure(floor);
@@ -221,7 +224,7 @@ async function withSummary(
   const { prose: _, ...rest } = view;
   return {
     ...rest,
-    ledger: fitLedger(lines, { tokens, measure, recall: context.recall }),
+    ledger: fitLedger(lines, { tokens, measure, told, recall: context.recall }),
     ...(fits ? { prose } : {}),
   };
 }

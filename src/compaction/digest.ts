@@ -15,8 +15,8 @@ const INNER = 60;
 /** JSON of one nested argument. */
 const NESTED = 800;
 const MAX_DEPTH = 6;
-/** All arguments of a call: one with many long ones must not push the lines of others out of the ledger. */
-const ARGUMENTS = 2_000;
+/** All arguments of a call, or a result kept verbatim: one line must not push those of others out of the ledger. */
+export const ALTOGETHER = 2_000;
 
 /** Last words of argument names whose strings are kept to {@link LONG} characters whatever the tool says. */
 const VERBATIM = new Set(
@@ -96,7 +96,7 @@ export function renderArgs(call: Pick<ToolCallPart, "input">, verbatim: readonly
     return JSON.stringify(clip(JSON.stringify(input) ?? "null", LONG));
   }
   const shown: string[] = [];
-  let room = ARGUMENTS;
+  let room = ALTOGETHER;
   let left = 0;
   for (const [name, value] of Object.entries(input)) {
     const key = JSON.stringify(clip(name, SHORT));

@@ -33,7 +33,8 @@ const TASK = 100;
 
 /**
  * Merges an earlier ledger with new lines and makes the whole fit: the oldest lines collapse into one range with
- * counts, what people said after them, then the latest lines; last of all what was said first, which is the task.
+ * counts, what people said after them, then the latest lines and what tools want retained; last of all what was said
+ * first, which is the task.
  *
  * @param lines Lines of the earlier ledger and new ones.
  * @param options The most tokens of the rendered ledger as one message, how to count, and what it is rendered with.
@@ -42,7 +43,12 @@ const TASK = 100;
  */
 export function fitLedger(
   lines: readonly LedgerLine[],
-  { tokens, measure, ...frame }: Frame & { readonly tokens: number; readonly measure: TextMeasure },
+  { tokens, measure, told, ...frame }: Frame & {
+    readonly tokens: number;
+    readonly measure: TextMeasure;
+    /** Calls whose lines hold what their tools want retained. */
+    readonly told?: ReadonlySet<string>;
+  },
 ): readonly LedgerLine[] {
   const sum = new RangeSum(measure);
   const single: Exclude<LedgerLine, Range>[] = [];
@@ -55,8 +61,13 @@ export function fitLedger(
   // Where a range has counted what people said, the first thing that they said is among it.
   const isBegun = lines.some((line) => line.kind === "range" && line.users > 0);
   const task = isBegun ? -1 : single.findIndex(({ kind }) => kind === "user");
+  const isTold = (index: number): boolean => {
+    const line = single[index];
+    return line?.kind === "pair" && told?.has(line.ref) === true;
+  };
   const rankOf = (index: number): number => {
-    if (index === task) return 3;
+    if (index === task) return 4;
+    if (isTold(index)) return 3;
     if (index >= single.length - LATEST) return 2;
     return single[index]?.kind === "user" ? 1 : 0;
   };
@@ -69,7 +80,8 @@ export function fitLedger(
   const most = tokens - MESSAGE_OVERHEAD;
   const fits = (range: Range | null): boolean => measure(renderLedger(keptWith(range), frame), most) <= most;
   const bare = measureText(renderLedger([], frame), measure);
-  const room = Math.floor(Math.max(0, tokens - bare) * FACTS_SHARE);
+  const held = sizes.reduce((sum, size, index) => isTold(index) ? sum + size : sum, 0);
+  const room = Math.floor(Math.max(0, tokens - bare - held) * FACTS_SHARE);
   // The whole text is what counts; it is measured where the sum of its lines is near, and again when that has
   // gone down by something: once for each line would take the square of a large ledger.
   let total = sizes.reduce((a, b) => a + b, 0) + bare;

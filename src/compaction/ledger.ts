@@ -6,8 +6,9 @@
  */
 import type { CallStatus, Entry, Tool } from "../ports.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
+import { utf8Length } from "../tokens/counter.ts";
 import { outputText } from "../tokens/measure.ts";
-import { clip, digestOf, firstSentence, renderArgs, saidBy, shortHash } from "./digest.ts";
+import { ALTOGETHER, clip, digestOf, firstSentence, renderArgs, saidBy, shortHash } from "./digest.ts";
 import { OTHERS, type RangeCalls } from "./ledger_range.ts";
 import { TOOL_NAME } from "./render.ts";
 
@@ -45,14 +46,22 @@ export function textOf(content: string | readonly { readonly type: string }[]): 
   }).filter((text) => text !== "").join("\n");
 }
 
+const NOTHING_TOLD = { told: new Set<string>(), bytes: 0 };
+
 /**
  * Writes the lines of removed entries.
  *
  * @param entries Entries of whole atoms, in log order.
  * @param tools The agent's tools, for the arguments that each wants verbatim.
+ * @param retained `told`: calls whose results are kept verbatim; `bytes`: of UTF-8 that each may take, and never more
+ *   than 2,000 characters. Default: none.
  * @returns One line for each pair, user message and answer.
  */
-export function ledgerLines(entries: readonly Entry[], tools: readonly Tool[]): readonly LedgerLine[] {
+export function ledgerLines(
+  entries: readonly Entry[],
+  tools: readonly Tool[],
+  { told, bytes }: { readonly told: ReadonlySet<string>; readonly bytes: number } = NOTHING_TOLD,
+): readonly LedgerLine[] {
   const results = new Map(
     entries.flatMap((entry) => entry.kind === "result" ? [[entry.call, entry] as const] : []),
   );
@@ -71,7 +80,10 @@ export function ledgerLines(entries: readonly Entry[], tools: readonly Tool[]): 
     ): void => {
       const tool = tools.find(({ name }) => name === call.toolName);
       const args = renderArgs(call, tool?.verbatimArgs ?? []);
-      const digest = (tool?.digest ?? digestOf)(outputText(result.output));
+      const text = outputText(result.output);
+      const digest = told.has(ref)
+        ? clip(text, Math.min(ALTOGETHER, Math.floor(bytes * text.length / Math.max(1, utf8Length(text)))))
+        : (tool?.digest ?? digestOf)(text);
       lines.push({
         kind: "pair",
         seq,

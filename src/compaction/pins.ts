@@ -91,6 +91,14 @@ function withoutEntries(ledger: readonly LedgerLine[], entries: readonly Entry[]
   return lines;
 }
 
+/** What tools want retained, and how it is. */
+export interface Retained {
+  /** Entries that stay raw, whole atoms, in log order. */
+  readonly kept: readonly number[];
+  /** Calls of the newest results of `latest` that do not stay raw with their round: their ledger lines hold them. */
+  readonly told: ReadonlySet<string>;
+}
+
 /**
  * The results that their tools want retained: of `latest` the newest that is no error, of `always` each of them, the
  * newest first for as long as they have room.
@@ -107,11 +115,12 @@ export function retainedResults(
     readonly room: number;
     readonly sizeOf: (seqs: readonly number[]) => number | null;
   },
-): readonly number[] {
+): Retained {
   const wanted = new Map(
     tools.flatMap(({ name, retain = "normal" }) => retain === "normal" ? [] : [[name, retain] as const]),
   );
   const kept = new Set<number>();
+  const told = new Set<string>();
   let left = room;
   for (let seq = entries.length - 1; seq >= 0 && wanted.size > 0; seq--) {
     const entry = entries[seq];
@@ -122,9 +131,12 @@ export function retainedResults(
     if (kept.has(seq)) continue;
     const atom = wholeAtoms(entries, [seq]);
     const size = sizeOf(atom);
-    if (size === null || size > left) continue;
+    if (size === null || size > left) {
+      if (retain === "latest") told.add(entry.call);
+      continue;
+    }
     left -= size;
     for (const member of atom) kept.add(member);
   }
-  return [...kept].sort((a, b) => a - b);
+  return { kept: [...kept].sort((a, b) => a - b), told };
 }

@@ -60,7 +60,8 @@ export interface ToolDefinition<Input> {
   /**
    * What stays verbatim through compactions: the tool's newest result that is no error, whatever its arguments
    * (`latest`: a plan, a state), or all that have room, the newest first (`always`). The calls of its round stay with
-   * it: a round of more than a quarter of what a compaction aims at does not. Default `normal`: none.
+   * it: a round of more than a quarter of what a compaction aims at does not, and of `latest` the result is then in
+   * its line of the ledger, to the letter up to 2,000 characters. Default `normal`: none.
    */
   readonly retain?: "latest" | "always" | "normal";
   /**

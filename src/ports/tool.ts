@@ -47,7 +47,8 @@ export interface Tool extends ToolSchema {
   readonly sideEffect?: "none" | "some";
   /**
    * What stays verbatim through compactions: the newest result that is no error (`latest`), or all that have room,
-   * the newest first (`always`). Their room is a quarter of what a compaction aims at. Default `normal`: none.
+   * the newest first (`always`). Their room is a quarter of what a compaction aims at; where the round of the newest
+   * has none, its ledger line holds it. Default `normal`: none.
    */
   readonly retain?: "latest" | "always" | "normal";
   /** What a summary says of a result, in a line. Default: both ends, sizes, exit codes and counts. */

@@ -143,3 +143,17 @@ Deno.test("renderProse() lets no line of a model stand as one of a ledger, or of
     assert.doesNotMatch(lines.join("\n"), /\[selvage ledger|\[end of ledger/);
   }
 });
+
+Deno.test("ledgerLines() keeps a retained result to the letter within its bytes, whatever the tool's digest says", () => {
+  const plan = { ...tool("plan", () => ""), digest: () => "a plan" };
+  const digestOf = (text: string, ...told: string[]): string => {
+    const log = [assistant(0, [callPart("plan", {})]), result(1, "e0.0", text, { toolName: "plan" })];
+    const [line] = ledgerLines(log, [plan], { told: new Set(told), bytes: 300 });
+    return line?.kind === "pair" ? line.digest : "no pair";
+  };
+  assert.equal(digestOf("y".repeat(300), "e0.0"), "y".repeat(300));
+  assert.equal(digestOf("", "e0.0"), "");
+  assert.equal(digestOf("計".repeat(100), "e0.0"), "計".repeat(100));
+  assert.match(digestOf("計".repeat(101), "e0.0"), /^計{59,60}…計{24,25} \(101 characters, #[0-9a-f]{8}\)$/);
+  assert.equal(digestOf("y", "e9.0"), "a plan");
+});

@@ -153,9 +153,39 @@ Deno.test("retainedResults() leaves out what is not shown any more, and what has
     retainedResults(entries, tools, {
       room,
       sizeOf: (seqs) => seqs.some((seq) => gone.includes(seq)) ? null : seqs.length * 10,
-    });
+    }).kept;
   deepEqual(find(100), [1, 2, 3, 4, 5, 6, 7]);
   deepEqual(find(40), [4, 5, 6, 7]);
   deepEqual(find(100, [5]), [1, 2, 3, 6, 7]);
   deepEqual(find(0), []);
+});
+
+Deno.test("the newest result of retain latest is in its ledger line to the letter where its round has no room", async () => {
+  const wide = [1, 2, 3].map((n) => ({ name: "read", input: { n } }));
+  const round = (n: number) => ({ calls: [...(calls("plan", { n, length: 260 }).calls ?? []), ...wide] });
+  const bench = await run(
+    "latest",
+    replies(round(1), ...reads(8), round(2), ...reads(35), { text: "Done." }),
+  );
+  const plan = (n: number): string => `Plan ${n}: ${prose(260, n)}`;
+  const shown = bench.requests.slice(1).map((request) => JSON.stringify(request.messages));
+  const second = shown.findIndex((text) => text.includes(plan(2)));
+  ok(shown.slice(0, second).every((text) => text.includes(plan(1))), "the first, until there is a newer one");
+  ok(shown.slice(second).every((text) => text.includes(plan(2))), "the newest, to the end");
+  deepEqual(plansIn(bench.requests.at(-1) as ModelRequest), [], "its round has left");
+  const ledger = String(bench.requests.at(-1)?.messages[0]?.content);
+  ok(ledger.includes(`ok: ${JSON.stringify(plan(2))}`), "and the line holds it");
+});
+
+Deno.test("a retained result that is too long for a line is there with both its ends", async () => {
+  const wide = [1, 2, 3].map((n) => ({ name: "read", input: { n } }));
+  const round = { calls: [...(calls("plan", { n: 1, length: 1_500 }).calls ?? []), ...wide] };
+  const bench = await run("latest", replies(round, ...reads(40), { text: "Done." }));
+  const ledger = String(bench.requests.at(-1)?.messages[0]?.content);
+  const [, told = ""] = ledger.match(/^e1\.0 plan .* ok: (".*")$/m) ?? [];
+  ok(
+    /^"Plan 1: word 1000 .*…/.test(told) &&
+      told.endsWith(`(1508 characters, #${told.match(/#(\w+)/)?.[1]})"`),
+    told,
+  );
 });

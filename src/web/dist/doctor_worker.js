@@ -4422,7 +4422,7 @@ var SHORT = 120;
 var INNER = 60;
 var NESTED = 800;
 var MAX_DEPTH2 = 6;
-var ARGUMENTS = 2e3;
+var ALTOGETHER = 2e3;
 var VERBATIM = new Set("path file filename filepath dir directory folder cwd cmd command query q pattern regex glob url uri id".split(" "));
 function shortHash(text2) {
   let hash = 2166136261;
@@ -4480,7 +4480,7 @@ function renderArgs(call, verbatim) {
     return JSON.stringify(clip(JSON.stringify(input) ?? "null", LONG));
   }
   const shown = [];
-  let room = ARGUMENTS;
+  let room = ALTOGETHER;
   let left = 0;
   for (const [name, value] of Object.entries(input)) {
     const key = JSON.stringify(clip(name, SHORT));
@@ -4955,7 +4955,7 @@ var FACTS_SHARE = 0.4;
 var NAMED = 4;
 var LATEST = 2;
 var TASK = 100;
-function fitLedger(lines, { tokens, measure, ...frame }) {
+function fitLedger(lines, { tokens, measure, told, ...frame }) {
   const sum = new RangeSum(measure);
   const single = [];
   for (const line of lines) {
@@ -4966,8 +4966,13 @@ function fitLedger(lines, { tokens, measure, ...frame }) {
   const sizes = single.map((line) => measure(renderLine(line)) + 1);
   const isBegun = lines.some((line) => line.kind === "range" && line.users > 0);
   const task = isBegun ? -1 : single.findIndex(({ kind }) => kind === "user");
+  const isTold = (index) => {
+    const line = single[index];
+    return line?.kind === "pair" && told?.has(line.ref) === true;
+  };
   const rankOf = (index) => {
-    if (index === task) return 3;
+    if (index === task) return 4;
+    if (isTold(index)) return 3;
     if (index >= single.length - LATEST) return 2;
     return single[index]?.kind === "user" ? 1 : 0;
   };
@@ -4985,7 +4990,8 @@ function fitLedger(lines, { tokens, measure, ...frame }) {
   const most = tokens - MESSAGE_OVERHEAD;
   const fits = (range3) => measure(renderLedger(keptWith(range3), frame), most) <= most;
   const bare = measureText(renderLedger([], frame), measure);
-  const room = Math.floor(Math.max(0, tokens - bare) * FACTS_SHARE);
+  const held = sizes.reduce((sum2, size, index) => isTold(index) ? sum2 + size : sum2, 0);
+  const room = Math.floor(Math.max(0, tokens - bare - held) * FACTS_SHARE);
   let total = sizes.reduce((a, b) => a + b, 0) + bare;
   let next = 1.2 * tokens;
   for (const index of order) {
