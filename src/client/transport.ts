@@ -222,7 +222,7 @@ export class Transport {
 
   /** Asks, and again where that may help. */
   try(path: string, asked: Asked = {}): Promise<Response> {
-    return this.#again(asked, () => this.ask(path, asked));
+    return this.again(asked, () => this.ask(path, asked));
   }
 
   /**
@@ -231,13 +231,17 @@ export class Transport {
    * @throws ClientError; the reason of the signal.
    */
   json<T>(path: string, asked: Asked = {}): Promise<T> {
-    return this.#again(asked, async () => {
+    return this.again(asked, async () => {
       const response = await this.ask(path, asked);
       return this.#parse(await wholeText(response, this.reading(asked.signal)), response.status) as T;
     });
   }
 
-  async #again<T>({ maxTries, signal }: Asked, once: () => Promise<T>): Promise<T> {
+  /** Does something that asks once, and again where that may help. */
+  async again<T>(
+    { maxTries, signal }: Pick<Asked, "maxTries" | "signal">,
+    once: () => Promise<T>,
+  ): Promise<T> {
     const tries = new Tries(this, maxTries);
     for (;;) {
       try {

@@ -5,16 +5,11 @@
  */
 import type { TurnEvent } from "../loop/events.ts";
 import type { PendingCall } from "../loop/pause.ts";
-import {
-  answersFor,
-  type ClientAnswers,
-  type ClientInput,
-  type ClientTurnRequest,
-  turnBodyOf,
-} from "./asked.ts";
+import { answersFor, type ClientAnswers, type ClientInput, type ClientTurnRequest } from "./asked.ts";
 import { ClientError } from "./error.ts";
 import { readEvents } from "./events.ts";
 import { type ClientTurnResult, SeenTurn } from "./seen.ts";
+import { askForTurn, nameOfTurn, type Start, STREAM } from "./start.ts";
 import { newKey, type Transport, Tries } from "./transport.ts";
 
 /** Milliseconds that a turn which is given up may take to say its name, so that it can be cancelled. */
@@ -54,6 +49,8 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   readonly #seen: SeenTurn;
   #isCancelled = false;
   #isRead = false;
+  /** Whether its start was asked for and not refused: it may run then, with an answer or without. */
+  #mayRun = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
   #next: Response | null = null;
@@ -136,14 +133,18 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   }
 
   /**
-   * Ends the turn, wherever it runs, and waits until what it did is stored. One that has not begun does not begin.
+   * Ends the turn, wherever it runs, and waits until what it did is stored. One that was never asked for, or was
+   * refused, does not begin; one whose start got no answer is asked for again, under its key, to be known by name.
    *
    * @returns Whether it ended by that.
    * @throws ClientError.
    */
   async cancel(): Promise<boolean> {
     this.#isCancelled = true;
-    if (this.#seen.id === null) return !this.#isRead;
+    if (this.#seen.id === null) {
+      if (!this.#mayRun) return true;
+      this.#seen.id = await nameOfTurn(this.#transport, this.#asked);
+    }
     return await this.#cancel();
   }
 
@@ -157,7 +158,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     const taken = await this.#transport.try(`${this.#path}/results`, {
       method: "POST",
       body: { results, approvals, stream: true },
-      headers: { accept: "text/event-stream", "idempotency-key": newKey() },
+      headers: { ...STREAM, "idempotency-key": newKey() },
       signal: this.#start.request.signal,
     });
     // Of answers in parts the events between them count, too: they are asked for behind the last one seen.
@@ -180,6 +181,11 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       headers: { "idempotency-key": newKey() },
       signal: this.#start.request.signal,
     });
+  }
+
+  /** What it is started with; one that was started elsewhere has its id. */
+  get #asked(): Start {
+    return { request: this.#start.request as ClientTurnRequest, key: this.#key };
   }
 
   get #path(): string {
@@ -220,7 +226,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     left.throwIfAborted();
     left.addEventListener("abort", onLeft, { once: true });
     try {
-      for (;;) {
+      while (!this.#isCancelled || this.#mayRun || this.#seen.id !== null) {
         try {
           for await (const event of this.#read(hard.signal)) {
             tries.reset();
@@ -260,7 +266,6 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
 
   /** The stream that comes next. */
   async #open(signal: AbortSignal): Promise<Response> {
-    const accept = "text/event-stream";
     if (this.#goesOn) {
       const next = this.#next;
       this.#goesOn = false;
@@ -269,16 +274,17 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       if (next !== null) return next;
     }
     if (this.#seen.id === null) {
-      return await this.#transport.ask("/v1/turns", {
-        method: "POST",
-        body: turnBodyOf(this.#start.request as ClientTurnRequest),
-        headers: { accept, "idempotency-key": this.#key },
-        signal,
-      });
+      this.#mayRun = true;
+      try {
+        return await askForTurn(this.#transport, { ...this.#asked, signal });
+      } catch (error) {
+        if (error instanceof ClientError && error.status >= 400 && error.status < 500) this.#mayRun = false;
+        throw error;
+      }
     }
     const last = this.#seen.last === null ? {} : { "last-event-id": this.#seen.last };
     const response = await this.#transport.ask(`${this.#path}/events`, {
-      headers: { accept, ...last },
+      headers: { ...STREAM, ...last },
       signal,
     });
     if (response.status !== 204) return response;

@@ -12,7 +12,7 @@ import { createApp } from "../../src/http/mod.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { clientOf } from "./_cuts.ts";
+import { clientOf, impatient } from "./_cuts.ts";
 
 /** A service whose model asks for what the input names, and then says what it was told. */
 function makeService() {
@@ -151,6 +151,65 @@ Deno.test("turn.cancel() ends a turn that runs, and keeps one that has not begun
   equal(await none.cancel(), true);
   await rejects(none.result(), { code: "turn_aborted" });
   equal(asked.length, count);
+});
+
+Deno.test("turn.cancel() ends a turn whose start nobody has answered, whether it has arrived or not", async () => {
+  for (const hasArrived of [false, true]) {
+    const { app } = makeService();
+    let isAway = true;
+    const client = clientOf(async (url, init) => {
+      if (isAway && !hasArrived) throw new TypeError("connection refused");
+      const response = await app.request(url, init);
+      if (!isAway) return response;
+      await response.body?.cancel();
+      throw new TypeError("connection reset");
+    });
+    const turn = client.turn({ session: "s", input: "slow", onDisconnect: "continue" });
+    const result = turn.result();
+    const cancelled = turn.cancel();
+    // Both are tried again some times before the way is there.
+    for (let at = 0; at < 5; at++) await new Promise((resolve) => setTimeout(resolve, 0));
+    isAway = false;
+    equal(await cancelled, true, `arrived: ${hasArrived}`);
+    equal((await result).reason, "aborted");
+    const { running, entries } = await client.sessions.get("s");
+    equal(running, null);
+    ok(entries > 0);
+    const inputs = (await client.sessions.messages("s")).entries.filter(({ kind }) => kind === "user");
+    equal(inputs.length, 1, "it was started once");
+  }
+});
+
+Deno.test("turn.cancel() of a turn that was refused begins none, while it is tried again or behind that", async () => {
+  for (const status of [429, 409]) {
+    const { app } = makeService();
+    let asked = 0;
+    const { promise: waits, resolve: onWait } = Promise.withResolvers<void>();
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    const client = createClient({
+      url: "http://127.0.0.1",
+      fetch: async (url, init) => {
+        if (init.method !== "POST" || ++asked > 1) return await app.request(url, init);
+        return Response.json({ code: "refused", detail: "Not now" }, { status });
+      },
+      clock: {
+        ...impatient,
+        async sleep(ms, signal) {
+          if (ms >= 5_000) return await impatient.sleep(ms, signal);
+          onWait();
+          await goesOn;
+        },
+      },
+    });
+    const turn = client.turn({ session: "s", input: "slow" });
+    const result = rejects(turn.result(), { code: status === 429 ? "turn_aborted" : "refused" });
+    await (status === 429 ? waits : result);
+    equal(await turn.cancel(), true);
+    goOn();
+    await result;
+    equal(asked, 1);
+    await rejects(client.sessions.get("s"), { code: "session_not_found" });
+  }
 });
 
 Deno.test("a turn that waits is answered within its loop, behind it, in parts, or by its tools", async () => {

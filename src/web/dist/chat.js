@@ -965,7 +965,7 @@ var Transport = class {
   }
   /** Asks, and again where that may help. */
   try(path, asked = {}) {
-    return this.#again(asked, () => this.ask(path, asked));
+    return this.again(asked, () => this.ask(path, asked));
   }
   /**
    * Asks for one JSON value, and again where that may help.
@@ -973,12 +973,13 @@ var Transport = class {
    * @throws ClientError; the reason of the signal.
    */
   json(path, asked = {}) {
-    return this.#again(asked, async () => {
+    return this.again(asked, async () => {
       const response = await this.ask(path, asked);
       return this.#parse(await wholeText(response, this.reading(asked.signal)), response.status);
     });
   }
-  async #again({ maxTries, signal }, once) {
+  /** Does something that asks once, and again where that may help. */
+  async again({ maxTries, signal }, once) {
     const tries = new Tries(this, maxTries);
     for (; ; ) {
       try {
@@ -1416,6 +1417,33 @@ var SeenTurn = class {
   }
 };
 
+var STREAM = {
+  accept: "text/event-stream"
+};
+async function askForTurn(transport, { request, key, signal }) {
+  return await transport.ask("/v1/turns", {
+    method: "POST",
+    body: turnBodyOf(request),
+    headers: {
+      ...STREAM,
+      "idempotency-key": key
+    },
+    signal
+  });
+}
+async function nameOfTurn(transport, start) {
+  return await transport.again({}, async () => {
+    const response = await askForTurn(transport, start);
+    for await (const event of readEvents(response, {
+      ...transport.reading(void 0),
+      after: null
+    })) {
+      if (event.type === "turn.started") return event.turn;
+    }
+    throw new ClientError("network", "Cannot start the turn: its stream ended before it had begun");
+  });
+}
+
 var NAME_MS = 5e3;
 var ClientTurn = class {
   #transport;
@@ -1424,6 +1452,8 @@ var ClientTurn = class {
   #seen;
   #isCancelled = false;
   #isRead = false;
+  /** Whether its start was asked for and not refused: it may run then, with an answer or without. */
+  #mayRun = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
   #next = null;
@@ -1506,14 +1536,18 @@ var ClientTurn = class {
     return this.#seen.result();
   }
   /**
-   * Ends the turn, wherever it runs, and waits until what it did is stored. One that has not begun does not begin.
+   * Ends the turn, wherever it runs, and waits until what it did is stored. One that was never asked for, or was
+   * refused, does not begin; one whose start got no answer is asked for again, under its key, to be known by name.
    *
    * @returns Whether it ended by that.
    * @throws ClientError.
    */
   async cancel() {
     this.#isCancelled = true;
-    if (this.#seen.id === null) return !this.#isRead;
+    if (this.#seen.id === null) {
+      if (!this.#mayRun) return true;
+      this.#seen.id = await nameOfTurn(this.#transport, this.#asked);
+    }
     return await this.#cancel();
   }
   /**
@@ -1531,7 +1565,7 @@ var ClientTurn = class {
         stream: true
       },
       headers: {
-        accept: "text/event-stream",
+        ...STREAM,
         "idempotency-key": newKey()
       },
       signal: this.#start.request.signal
@@ -1561,6 +1595,13 @@ var ClientTurn = class {
       },
       signal: this.#start.request.signal
     });
+  }
+  /** What it is started with; one that was started elsewhere has its id. */
+  get #asked() {
+    return {
+      request: this.#start.request,
+      key: this.#key
+    };
   }
   get #path() {
     if (this.#seen.id !== null) return `/v1/turns/${encodeURIComponent(this.#seen.id)}`;
@@ -1601,7 +1642,7 @@ var ClientTurn = class {
       once: true
     });
     try {
-      for (; ; ) {
+      while (!this.#isCancelled || this.#mayRun || this.#seen.id !== null) {
         try {
           for await (const event of this.#read(hard.signal)) {
             tries.reset();
@@ -1640,7 +1681,6 @@ var ClientTurn = class {
   }
   /** The stream that comes next. */
   async #open(signal) {
-    const accept = "text/event-stream";
     if (this.#goesOn) {
       const next = this.#next;
       this.#goesOn = false;
@@ -1649,22 +1689,23 @@ var ClientTurn = class {
       if (next !== null) return next;
     }
     if (this.#seen.id === null) {
-      return await this.#transport.ask("/v1/turns", {
-        method: "POST",
-        body: turnBodyOf(this.#start.request),
-        headers: {
-          accept,
-          "idempotency-key": this.#key
-        },
-        signal
-      });
+      this.#mayRun = true;
+      try {
+        return await askForTurn(this.#transport, {
+          ...this.#asked,
+          signal
+        });
+      } catch (error) {
+        if (error instanceof ClientError && error.status >= 400 && error.status < 500) this.#mayRun = false;
+        throw error;
+      }
     }
     const last = this.#seen.last === null ? {} : {
       "last-event-id": this.#seen.last
     };
     const response = await this.#transport.ask(`${this.#path}/events`, {
       headers: {
-        accept,
+        ...STREAM,
         ...last
       },
       signal

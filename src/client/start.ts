@@ -1,0 +1,46 @@
+/**
+ * The start of a turn: asked for again under the same key it is the same turn.
+ *
+ * @module
+ */
+import { type ClientTurnRequest, turnBodyOf } from "./asked.ts";
+import { ClientError } from "./error.ts";
+import { readEvents } from "./events.ts";
+import type { Transport } from "./transport.ts";
+
+/** What a stream of events is asked for with. */
+export const STREAM = { accept: "text/event-stream" } as const;
+
+/** A start: what is asked for, and its key. */
+export interface Start {
+  readonly request: ClientTurnRequest;
+  readonly key: string;
+}
+
+/** Asks for a start, once; gives the stream of the turn. Throws like `Transport.ask()`. */
+export async function askForTurn(
+  transport: Transport,
+  { request, key, signal }: Start & { readonly signal?: AbortSignal },
+): Promise<Response> {
+  return await transport.ask("/v1/turns", {
+    method: "POST",
+    body: turnBodyOf(request),
+    headers: { ...STREAM, "idempotency-key": key },
+    signal,
+  });
+}
+
+/**
+ * The id of a turn whose start may have arrived, or not: it is asked for again until it is answered.
+ *
+ * @throws ClientError where it is refused, or cannot be reached.
+ */
+export async function nameOfTurn(transport: Transport, start: Start): Promise<string> {
+  return await transport.again({}, async () => {
+    const response = await askForTurn(transport, start);
+    for await (const event of readEvents(response, { ...transport.reading(undefined), after: null })) {
+      if (event.type === "turn.started") return event.turn;
+    }
+    throw new ClientError("network", "Cannot start the turn: its stream ended before it had begun");
+  });
+}
