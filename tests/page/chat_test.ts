@@ -271,6 +271,49 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a message that has not arrived yet can be stopped while the server is away",
+  ...SHARED,
+  fn: async () => {
+    const { page } = await rig.open(`${own.url}/`);
+    await page.context().setOffline(true);
+    await say(page, "mail");
+    await page.getByRole("alert").filter({ hasText: "The server is away." }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("status").filter({ hasText: "Stopping …" }).waitFor();
+    ok(await page.getByRole("button", { name: "Stop" }).isDisabled());
+    await page.context().setOffline(false);
+    await page.getByRole("textbox", { name: "Message" }).fill("more");
+    await page.locator(".composer:not(:has(button:text-is('Stop'))) button:text-is('Send'):enabled")
+      .waitFor();
+    await page.reload();
+    await page.getByText("mail", { exact: true }).waitFor();
+    equal(await page.locator(".waiting").count(), 0);
+    await page.context().close();
+  },
+});
+
+Deno.test({
+  name: "what was said in another window is shown when somebody comes back to this one",
+  ...SHARED,
+  fn: async () => {
+    const { page: first } = await rig.open(`${own.url}/#shared`);
+    await say(first, "hello");
+    await first.getByText("You said: hello").waitFor();
+    const { page: second } = await rig.open(`${own.url}/#shared`);
+    await second.getByText("You said: hello").waitFor();
+    await say(second, "from the second");
+    await second.getByText("You said: from the second").waitFor();
+    await first.evaluate(() => dispatchEvent(new Event("focus")));
+    await first.getByText("You said: from the second").waitFor();
+    await say(second, "mail");
+    await second.getByRole("heading", { name: "May send run?" }).waitFor();
+    await first.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await first.getByRole("heading", { name: "May send run?" }).waitFor();
+    await Promise.all([first.context().close(), second.context().close()]);
+  },
+});
+
+Deno.test({
   name: "a key is asked for, held in the tab's memory alone, and asked for again after a reload",
   ...SHARED,
   fn: async () => {

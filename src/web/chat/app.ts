@@ -214,6 +214,10 @@ async function startDemo(): Promise<void> {
 if (root !== null) {
   root.textContent = "";
   addEventListener("hashchange", () => void show());
+  // Of what another window has done there is no event: whoever comes back is shown it.
+  const look = (): void => void (document.visibilityState === "visible" && state?.session.refresh());
+  addEventListener("focus", look);
+  document.addEventListener("visibilitychange", look);
   void show();
   void findAgents();
 }

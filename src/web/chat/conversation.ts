@@ -81,7 +81,8 @@ function Composer({ session, agents }: Pick<ConversationProps, "session" | "agen
     <div class="send">
       ${
     (isRunning || standing === "paused") &&
-    html`<button type="button" onClick=${() => void session.stop()}>Stop</button>`
+    html`<button type="button" disabled=${session.isStopping} onClick=${() =>
+      void session.stop()}>Stop</button>`
   }
       <button type="submit" class="main" disabled=${isShut || text.trim() === ""}>Send</button>
     </div>
@@ -121,7 +122,11 @@ export function Conversation({ session, agents, version, hasDemo, onDemo }: Conv
             answer: Parameters<Session["answer"]>[0],
           ) => void session.answer(answer)} />
           ${session.notice !== "" && html`<p class="notice" role="alert">${session.notice}</p>`}
-          <p class="working" role="status">${standing === "running" ? "Working …" : ""}</p>
+          <p class="working" role="status">${standing !== "running"
+            ? ""
+            : session.isStopping
+            ? "Stopping …"
+            : "Working …"}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />
     </section>

@@ -17,12 +17,10 @@ import { SESSION_ID } from "../../core/session_id.ts";
 import type { Approval, CallAnswer } from "../../loop/agent.ts";
 import type { PendingCall } from "../../loop/pause.ts";
 import { Items } from "./items.ts";
+import { Pace } from "./pace.ts";
 
 /** Where a session stands. */
 export type Standing = "loading" | "idle" | "running" | "paused" | "locked" | "failed" | "misnamed";
-
-/** Milliseconds between two looks at the context while a turn runs: some times as long as a look took, within these. */
-const LOOK_MS = { least: 250, most: 2_000, share: 4 } as const;
 
 /** What an answer is refused with where another one was first. */
 const ANSWERED: ReadonlySet<string> = new Set([
@@ -51,17 +49,23 @@ export class Session {
   /** The agent that answered last, null for a new session. */
   agent: string | null = null;
   #turn: ClientTurn | null = null;
+  /** The turn that was stopped last. */
+  #stopped: ClientTurn | null = null;
   #isOver = false;
   /** Whether the service has anything of it. */
   #isStored = false;
-  #isLooking = false;
-  #looksAgain = false;
+  readonly #looks = new Pace(() => this.#look());
 
   /** Makes it; `load()` reads what there is. */
   constructor(client: Client, { name, onChange }: { readonly name: string; readonly onChange: () => void }) {
     this.#client = client;
     this.name = name;
     this.#onChange = onChange;
+  }
+
+  /** Whether the turn is to end, which takes its time while the service is away. */
+  get isStopping(): boolean {
+    return this.#stopped !== null && this.#stopped === this.#turn;
   }
 
   /** Reads what there is, and goes on with a turn that runs. */
@@ -75,15 +79,33 @@ export class Session {
       if (this.#isOver) return;
       this.agent = details.agent;
       this.#isStored = true;
-      void this.#look();
+      void this.#looks.ask();
       await this.#take(details, entries);
     } catch (error) {
       if (error instanceof ClientError && error.code === "session_not_found") {
         this.items = new Items();
+        this.context = null;
+        this.#isStored = false;
         return this.#set("idle");
       }
       this.#fail(error);
     }
+  }
+
+  /** Looks whether another window has gone on with the session, and shows what came of it. */
+  async refresh(): Promise<void> {
+    const { standing } = this;
+    if (!this.#isStored || (standing !== "idle" && standing !== "paused")) return;
+    try {
+      const { running, paused, entries, view } = await this.#client.sessions.get(this.name);
+      const isShown = running === null && (paused?.pending.length ?? 0) === this.pending.length &&
+        entries === this.context?.atoms.at(-1)?.to && view === this.context.view;
+      if (isShown || this.#isOver || this.standing !== standing) return;
+    } catch (error) {
+      // That nobody answers is told already, and what is shown stays.
+      if (error instanceof ClientError && error.status === 0) return;
+    }
+    await this.load();
   }
 
   /** Begins a session that is known to be new. */
@@ -126,11 +148,15 @@ export class Session {
 
   /** Ends the turn that runs or waits. */
   async stop(): Promise<void> {
-    const isPaused = this.standing === "paused";
+    const turn = this.#turn;
+    if (turn === null) return;
+    this.#stopped = turn;
+    this.#onChange();
     try {
-      await this.#turn?.cancel();
-      if (isPaused) await this.load();
+      await turn.cancel();
+      if (this.standing === "paused") await this.load();
     } catch (error) {
+      this.#stopped = null;
       this.#fail(error);
     }
   }
@@ -213,9 +239,11 @@ export class Session {
         this.#isStored = true;
         items.event(event);
         if (event.type === "turn.started") this.agent = event.agent;
-        if (!event.type.endsWith(".delta")) void this.#look();
+        if (!event.type.endsWith(".delta")) void this.#looks.ask();
         this.#onChange();
       }
+      // It has paused before it was stopped: its end is to be read.
+      if (turn.pending.length > 0 && this.isStopping) return await this.load();
       this.pending = turn.pending;
       if (this.pending.length === 0) this.notice = "";
       this.#set(this.pending.length > 0 ? "paused" : "idle");
@@ -229,38 +257,20 @@ export class Session {
       this.items.note(error.message, "bad");
       this.#onChange();
     } finally {
-      void this.#look();
+      void this.#looks.ask();
     }
   }
 
-  /** Looks at the context, not more often than it is worth. */
+  /** Looks at the context. */
   async #look(): Promise<void> {
-    if (this.#isLooking) {
-      this.#looksAgain = true;
-      return;
-    }
-    if (!this.#isStored) return;
-    this.#isLooking = true;
-    const began = performance.now();
+    if (!this.#isStored || this.#isOver) return;
     try {
-      const found = await this.#client.sessions.context(this.name);
-      if (!this.#isOver) {
-        this.context = found;
-        this.#onChange();
-      }
+      this.context = await this.#client.sessions.context(this.name);
+      if (!this.#isOver) this.#onChange();
     } catch (error) {
       // A session that has nothing stored yet has no context; whatever else is wrong, the turn itself tells.
       if (!(error instanceof ClientError)) throw error;
     }
-    const took = performance.now() - began;
-    const pause = Math.min(LOOK_MS.most, Math.max(LOOK_MS.least, LOOK_MS.share * took));
-    setTimeout(() => {
-      this.#isLooking = false;
-      if (this.#looksAgain && !this.#isOver) {
-        this.#looksAgain = false;
-        void this.#look();
-      }
-    }, pause);
   }
 
   #set(standing: Standing): void {

@@ -2363,11 +2363,38 @@ var Items = class {
   }
 };
 
-var LOOK_MS = {
+var PAUSE_MS = {
   least: 250,
   most: 2e3,
   share: 4
 };
+var Pace = class {
+  #once;
+  #isAtIt = false;
+  #isAsked = false;
+  /** Makes it. */
+  constructor(once) {
+    this.#once = once;
+  }
+  /** Asks for it. */
+  async ask() {
+    if (this.#isAtIt) {
+      this.#isAsked = true;
+      return;
+    }
+    this.#isAtIt = true;
+    const began = performance.now();
+    await this.#once();
+    const took = performance.now() - began;
+    setTimeout(() => {
+      this.#isAtIt = false;
+      if (!this.#isAsked) return;
+      this.#isAsked = false;
+      void this.ask();
+    }, Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, PAUSE_MS.share * took)));
+  }
+};
+
 var ANSWERED = /* @__PURE__ */ new Set([
   "call_not_pending",
   "turn_not_paused",
@@ -2389,16 +2416,21 @@ var Session = class {
   /** The agent that answered last, null for a new session. */
   agent = null;
   #turn = null;
+  /** The turn that was stopped last. */
+  #stopped = null;
   #isOver = false;
   /** Whether the service has anything of it. */
   #isStored = false;
-  #isLooking = false;
-  #looksAgain = false;
+  #looks = new Pace(() => this.#look());
   /** Makes it; `load()` reads what there is. */
   constructor(client, { name, onChange }) {
     this.#client = client;
     this.name = name;
     this.#onChange = onChange;
+  }
+  /** Whether the turn is to end, which takes its time while the service is away. */
+  get isStopping() {
+    return this.#stopped !== null && this.#stopped === this.#turn;
   }
   /** Reads what there is, and goes on with a turn that runs. */
   async load() {
@@ -2410,15 +2442,30 @@ var Session = class {
       if (this.#isOver) return;
       this.agent = details.agent;
       this.#isStored = true;
-      void this.#look();
+      void this.#looks.ask();
       await this.#take(details, entries);
     } catch (error) {
       if (error instanceof ClientError && error.code === "session_not_found") {
         this.items = new Items();
+        this.context = null;
+        this.#isStored = false;
         return this.#set("idle");
       }
       this.#fail(error);
     }
+  }
+  /** Looks whether another window has gone on with the session, and shows what came of it. */
+  async refresh() {
+    const { standing } = this;
+    if (!this.#isStored || standing !== "idle" && standing !== "paused") return;
+    try {
+      const { running, paused, entries, view } = await this.#client.sessions.get(this.name);
+      const isShown = running === null && (paused?.pending.length ?? 0) === this.pending.length && entries === this.context?.atoms.at(-1)?.to && view === this.context.view;
+      if (isShown || this.#isOver || this.standing !== standing) return;
+    } catch (error) {
+      if (error instanceof ClientError && error.status === 0) return;
+    }
+    await this.load();
   }
   /** Begins a session that is known to be new. */
   begin() {
@@ -2458,11 +2505,15 @@ var Session = class {
   }
   /** Ends the turn that runs or waits. */
   async stop() {
-    const isPaused = this.standing === "paused";
+    const turn = this.#turn;
+    if (turn === null) return;
+    this.#stopped = turn;
+    this.#onChange();
     try {
-      await this.#turn?.cancel();
-      if (isPaused) await this.load();
+      await turn.cancel();
+      if (this.standing === "paused") await this.load();
     } catch (error) {
+      this.#stopped = null;
       this.#fail(error);
     }
   }
@@ -2546,9 +2597,10 @@ var Session = class {
         this.#isStored = true;
         items.event(event);
         if (event.type === "turn.started") this.agent = event.agent;
-        if (!event.type.endsWith(".delta")) void this.#look();
+        if (!event.type.endsWith(".delta")) void this.#looks.ask();
         this.#onChange();
       }
+      if (turn.pending.length > 0 && this.isStopping) return await this.load();
       this.pending = turn.pending;
       if (this.pending.length === 0) this.notice = "";
       this.#set(this.pending.length > 0 ? "paused" : "idle");
@@ -2564,36 +2616,18 @@ var Session = class {
       this.items.note(error.message, "bad");
       this.#onChange();
     } finally {
-      void this.#look();
+      void this.#looks.ask();
     }
   }
-  /** Looks at the context, not more often than it is worth. */
+  /** Looks at the context. */
   async #look() {
-    if (this.#isLooking) {
-      this.#looksAgain = true;
-      return;
-    }
-    if (!this.#isStored) return;
-    this.#isLooking = true;
-    const began = performance.now();
+    if (!this.#isStored || this.#isOver) return;
     try {
-      const found = await this.#client.sessions.context(this.name);
-      if (!this.#isOver) {
-        this.context = found;
-        this.#onChange();
-      }
+      this.context = await this.#client.sessions.context(this.name);
+      if (!this.#isOver) this.#onChange();
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
     }
-    const took = performance.now() - began;
-    const pause = Math.min(LOOK_MS.most, Math.max(LOOK_MS.least, LOOK_MS.share * took));
-    setTimeout(() => {
-      this.#isLooking = false;
-      if (this.#looksAgain && !this.#isOver) {
-        this.#looksAgain = false;
-        void this.#look();
-      }
-    }, pause);
   }
   #set(standing) {
     this.standing = standing;
@@ -5348,7 +5382,7 @@ function Composer({ session, agents }) {
       disabled=${standing === "paused"} onKeyDown=${onKey}
       onInput=${(event) => setText(event.target.value)}></textarea>
     <div class="send">
-      ${(isRunning || standing === "paused") && m2`<button type="button" onClick=${() => void session.stop()}>Stop</button>`}
+      ${(isRunning || standing === "paused") && m2`<button type="button" disabled=${session.isStopping} onClick=${() => void session.stop()}>Stop</button>`}
       <button type="submit" class="main" disabled=${isShut || text2.trim() === ""}>Send</button>
     </div>
   </form>`;
@@ -5384,7 +5418,7 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
           <ol class="items">${all.slice(first).map(drawItem)}</ol>
           <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(answer) => void session.answer(answer)} />
           ${session.notice !== "" && m2`<p class="notice" role="alert">${session.notice}</p>`}
-          <p class="working" role="status">${standing === "running" ? "Working \u2026" : ""}</p>
+          <p class="working" role="status">${standing !== "running" ? "" : session.isStopping ? "Stopping \u2026" : "Working \u2026"}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />
     </section>
@@ -5575,6 +5609,9 @@ async function startDemo() {
 if (root !== null) {
   root.textContent = "";
   addEventListener("hashchange", () => void show());
+  const look = () => void (document.visibilityState === "visible" && state?.session.refresh());
+  addEventListener("focus", look);
+  document.addEventListener("visibilitychange", look);
   void show();
   void findAgents();
 }
