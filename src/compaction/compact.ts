@@ -202,9 +202,10 @@ export async function applyCompaction(
   const isSame = prose === undefined && context.entries.length === planned.length;
   const violations = isSame ? [] : await verifyView(context, { planned, view, isLater: true });
   if (violations.length > 0) return { kind: "rejected", violations };
+  // The bill of what goes is history: both are counted, or the view might seem to grow where a bill was lower.
+  meter.invalidate();
   const tokensBefore = await meter.estimate(context);
   await context.apply(view);
-  meter.invalidate();
   const tokensAfter = await meter.estimate(context);
   return { kind: "applied", method, cut, distance, pairs, tokensBefore, tokensAfter };
 }

@@ -60,6 +60,19 @@ Deno.test("compact() finds nothing to do under its target", async () => {
   assert.equal(context.view.version, 0);
 });
 
+Deno.test("compact() counts what was before and what is after in the same way, whatever was billed", async () => {
+  for (const inputTokens of [600, 7_000]) {
+    const context = await contextOf(rounds(16));
+    const options = optionsOf();
+    options.meter.anchor({ inputTokens, outputTokens: 0 }, context.length);
+    const outcome = await compact(context, options);
+    assert.ok(outcome.kind === "applied");
+    assert.ok(outcome.tokensAfter < outcome.tokensBefore * 0.9, JSON.stringify(outcome));
+    const log = await contextOf(context.entries);
+    assert.equal(outcome.tokensBefore, Math.ceil(options.meter.factor * await log.exact(0, log.length)));
+  }
+});
+
 Deno.test("compact() cuts near its target, and a second plan is nothing", async () => {
   const context = await contextOf(rounds(16));
   const log = JSON.stringify(context.entries);
