@@ -46,6 +46,11 @@ export function clip(text: string, most: number): string {
   return `${head}…${tail} (${text.length} characters, #${shortHash(text)})`;
 }
 
+/** A text without what {@link clip} says of one that it shortened. */
+export function withoutMarks(text: string): string {
+  return text.replace(/\(\d{1,12} characters, #[0-9a-f]{8}\)/g, "");
+}
+
 /** Whether an argument is one that a later reader needs to the letter: by the tool's word, or by its name. */
 function isVerbatim(name: string, wanted: readonly string[]): boolean {
   if (wanted.includes(name)) return true;

@@ -5,6 +5,7 @@
  */
 import { groupBy } from "../core/group_by.ts";
 import type { CallStatus } from "../ports.ts";
+import { withoutMarks } from "./digest.ts";
 import {
   errorLines,
   type Fact,
@@ -61,7 +62,7 @@ function factsOf(line: LedgerLine): readonly Fact[] {
       text,
     }))
     : [];
-  return [...lines, ...tokensIn(isPair ? `${line.args}\n${said}` : said)];
+  return [...lines, ...tokensIn(withoutMarks(isPair ? `${line.args}\n${said}` : said))];
 }
 
 /** What is remembered of a fact: its tokens are counted when it is first wanted, as of many few ever are. */

@@ -1,7 +1,7 @@
 /** What a ledger names of lines that it only counts, and of texts that it shortens. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { digestOf, LONG, saidBy } from "../../src/compaction/digest.ts";
+import { clip, digestOf, LONG, saidBy } from "../../src/compaction/digest.ts";
 import { errorLines, kindOf, ruleSentences, tokensIn } from "../../src/compaction/facts.ts";
 import { fitLedger } from "../../src/compaction/fit_ledger.ts";
 import { type LedgerLine, renderLedger } from "../../src/compaction/ledger.ts";
@@ -139,6 +139,15 @@ Deno.test("what a ledger names cannot pass for its frame, and reads back, whatev
     ),
     { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 60) },
   );
+});
+
+Deno.test("the mark that a shortening leaves is no fact: in a range it would lead nowhere", () => {
+  const text = `${"é".repeat(300)} order WX-4711`;
+  const lines = [1, 2, 3, 4, 5, 6].map((n) =>
+    pair(n, clip(`${n} ${text}`, 160), { text: clip(`${n} ${text}`, 120) })
+  );
+  const named = namedIn(fitLedger(lines, { tokens: 160, measure }));
+  assert.deepEqual(named, ["WX-4711"]);
 });
 
 Deno.test("facts take a bounded number of steps to find in what regular expressions dislike", () => {

@@ -4437,6 +4437,9 @@ function clip(text2, most) {
   const tail = tailOf(text2, Math.floor(most * 0.25));
   return `${head}\u2026${tail} (${text2.length} characters, #${shortHash(text2)})`;
 }
+function withoutMarks(text2) {
+  return text2.replace(/\(\d{1,12} characters, #[0-9a-f]{8}\)/g, "");
+}
 function isVerbatim(name, wanted) {
   if (wanted.includes(name)) return true;
   const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().split(/[^a-z]+/);
@@ -4585,8 +4588,8 @@ function factsOf(line) {
   })) : [];
   return [
     ...lines,
-    ...tokensIn(isPair ? `${line.args}
-${said}` : said)
+    ...tokensIn(withoutMarks(isPair ? `${line.args}
+${said}` : said))
   ];
 }
 var RangeSum = class {
