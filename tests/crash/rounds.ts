@@ -316,20 +316,20 @@ class Lane {
 
   async #read(drive: Drive, response: Response, onEvent = (): void => {}): Promise<void> {
     drive.doing += ", reads";
-    const codes: string[] = [];
     const told: Seen[] = [];
     const end: StreamEnd = await readEvents(response, (seen) => {
       this.#counts.events++;
       drive.turn ??= seen.id.slice(0, seen.id.lastIndexOf(":"));
       told.push(seen);
       drive.told.push(seen);
-      if (seen.event === "error") codes.push(seen.data.code);
       onEvent();
     });
     this.#fault(this.#bytes.check(told), `${drive.session} bytes`);
     if (end !== "finished") return;
     drive.end = "finished";
     const { reason } = drive.told.at(-1)?.data ?? {};
+    // All of the turn is looked at: a stream may break between its error and its end.
+    const codes = drive.told.flatMap(({ event, data }) => event === "error" ? [data.code] : []);
     if (codes.includes("turn_lost") && !drive.told.some(({ event }) => event === "step.started")) {
       this.#counts.lostStarts++;
       drive.end = "lost";
