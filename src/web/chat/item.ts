@@ -8,7 +8,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { markdown } from "../base/markdown.ts";
 import { grouped, plural } from "../../files/words.ts";
-import { type Item, type Mark, sayReason } from "./items.ts";
+import { glance, type Item, type Mark, sayReason } from "./items.ts";
 
 type CallItem = Extract<Item, { readonly kind: "call" }>;
 
@@ -33,7 +33,7 @@ function clipped(text: string): string {
 }
 
 /** Arguments at a glance: the values alone where they are few and short. */
-function glance(args: string): string {
+function glanceAt(args: string): string {
   let text = args.slice(0, MOST);
   try {
     const parsed: unknown = JSON.parse(args);
@@ -44,8 +44,7 @@ function glance(args: string): string {
   } catch {
     // It is still being written.
   }
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line.length > GLANCE ? `${line.slice(0, GLANCE)} …` : line;
+  return glance(text, GLANCE);
 }
 
 function Call({ call }: { readonly call: CallItem }): VNode {
@@ -53,7 +52,7 @@ function Call({ call }: { readonly call: CallItem }): VNode {
   const took = ms === null || ms < 1_000 ? "" : ` · ${(ms / 1_000).toFixed(1)} s`;
   return html`
     <details class=${`call ${state}`}>
-      <summary><span class="dot" aria-hidden="true"></span><b>${name}</b> <span class="glance">${glance(
+      <summary><span class="dot" aria-hidden="true"></span><b>${name}</b> <span class="glance">${glanceAt(
         args,
       )}</span>
           <span class="state">${STATES[state]}${took}</span></summary>

@@ -72,12 +72,13 @@ const STATES: Readonly<Record<CallState, string>> = {
   aborted: "aborted",
 };
 
-/** Characters of a text at a glance. */
+/** Characters of what an entry holds. */
 const GLANCE = 60;
 
-function glance(text: string): string {
-  const line = text.slice(0, 4 * GLANCE).replaceAll(/\s+/g, " ").trim();
-  return line.length > GLANCE ? `${line.slice(0, GLANCE)} …` : line;
+/** The beginning of a text, in one line of so many characters. */
+export function glance(text: string, most: number): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most)} …` : line;
 }
 
 /** Reasons for a deferral or a rejection, in words. */
@@ -126,7 +127,9 @@ export class Items {
     const told = (this.#places.get(seq) ?? []).map((at) => {
       const item = this.#items[at];
       if (item?.kind === "call") return `${item.name} ${STATES[item.state]}`;
-      return item !== undefined && "text" in item ? `“${glance(item.text)}”` : "";
+      return item !== undefined && "text" in item
+        ? `“${glance(item.text.slice(0, 4 * GLANCE), GLANCE)}”`
+        : "";
     });
     return told.slice(0, 3).join(", ") + (told.length > 3 ? ` and ${told.length - 3} more` : "");
   }

@@ -2066,9 +2066,9 @@ var STATES = {
   aborted: "aborted"
 };
 var GLANCE = 60;
-function glance(text2) {
-  const line = text2.slice(0, 4 * GLANCE).replaceAll(/\s+/g, " ").trim();
-  return line.length > GLANCE ? `${line.slice(0, GLANCE)} \u2026` : line;
+function glance(text2, most) {
+  const line = text2.replaceAll(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most)} \u2026` : line;
 }
 var REASONS = {
   open_call: "a call is still open, and no cut may pass it",
@@ -2105,7 +2105,7 @@ var Items = class {
     const told = (this.#places.get(seq) ?? []).map((at2) => {
       const item = this.#items[at2];
       if (item?.kind === "call") return `${item.name} ${STATES[item.state]}`;
-      return item !== void 0 && "text" in item ? `\u201C${glance(item.text)}\u201D` : "";
+      return item !== void 0 && "text" in item ? `\u201C${glance(item.text.slice(0, 4 * GLANCE), GLANCE)}\u201D` : "";
     });
     return told.slice(0, 3).join(", ") + (told.length > 3 ? ` and ${told.length - 3} more` : "");
   }
@@ -4913,7 +4913,7 @@ function clipped(text2) {
   return left > 0 ? `${text2.slice(0, MOST)}
 \u2026 and ${plural(left, "more character")}, in the log` : text2;
 }
-function glance2(args) {
+function glanceAt(args) {
   let text2 = args.slice(0, MOST);
   try {
     const parsed = JSON.parse(args);
@@ -4922,15 +4922,14 @@ function glance2(args) {
     }
   } catch {
   }
-  const line = text2.replaceAll(/\s+/g, " ").trim();
-  return line.length > GLANCE2 ? `${line.slice(0, GLANCE2)} \u2026` : line;
+  return glance(text2, GLANCE2);
 }
 function Call({ call }) {
   const { name, args, state: state2, output, isShortened, ms, progress } = call;
   const took = ms === null || ms < 1e3 ? "" : ` \xB7 ${(ms / 1e3).toFixed(1)} s`;
   return m2`
     <details class=${`call ${state2}`}>
-      <summary><span class="dot" aria-hidden="true"></span><b>${name}</b> <span class="glance">${glance2(args)}</span>
+      <summary><span class="dot" aria-hidden="true"></span><b>${name}</b> <span class="glance">${glanceAt(args)}</span>
           <span class="state">${STATES3[state2]}${took}</span></summary>
       <div class="call-body">
           <p class="fine">Arguments · <code>${call.id}</code></p>
