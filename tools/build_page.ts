@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { runDeno } from "./_run.ts";
 
 /** Scripts, by the module that each is made of. */
 const ENTRIES: Readonly<Record<string, string>> = {
@@ -18,15 +19,9 @@ const NOTE = "// Made by `deno task page:build`; the sources are the modules bes
 
 /** Bundles one module. It is not minified: it can be read where it runs, and two changes to it can be merged. */
 async function bundle(entry: string): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--platform", "browser", entry],
-    env: { NO_COLOR: "1" },
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  if (!success) throw new Error(`Cannot bundle ${entry}: ${new TextDecoder().decode(stderr)}`);
+  const made = await runDeno(["bundle", "--quiet", "--platform", "browser", entry]);
   // Paths of this machine are no part of it.
-  return NOTE + new TextDecoder().decode(stdout).replaceAll(/^\/\/ \S+\.(?:ts|m?js)\n/gm, "");
+  return NOTE + made.replaceAll(/^\/\/ \S+\.(?:ts|m?js)\n/gm, "");
 }
 
 /** The scripts, by name. */

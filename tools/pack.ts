@@ -8,6 +8,7 @@
  * @module
  */
 import config from "../deno.json" with { type: "json" };
+import { run, runDeno } from "./_run.ts";
 
 /** Sources that a package for npm has no use for: the composition root, and what the page is built from. */
 const LEFT_OUT = ["main.ts", "config.ts", "compose.ts", "src/web/base/", "src/web/doctor/", "src/web/chat/"];
@@ -15,19 +16,6 @@ const LEFT_OUT = ["main.ts", "config.ts", "compose.ts", "src/web/base/", "src/we
 const COMMAND = `#!/usr/bin/env node
 import "../src/cli.js";
 `;
-
-async function run(program: string, args: readonly string[], cwd?: string): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(program, {
-    args: [...args],
-    env: { NO_COLOR: "1" },
-    ...(cwd === undefined ? {} : { cwd }),
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  const decoder = new TextDecoder();
-  if (!success) throw new Error(`Cannot run ${program} ${args[0]}: ${decoder.decode(stderr)}`);
-  return decoder.decode(stdout);
-}
 
 /** Puts texts that a module imports into it. */
 async function inlineTexts(folder: string, name: string): Promise<void> {
@@ -48,7 +36,7 @@ export async function pack(folder: string): Promise<string> {
   const work = await Deno.makeTempDir({ prefix: "pack_" });
   try {
     const ignore = LEFT_OUT.map((path) => `--ignore=${path}`);
-    await run(Deno.execPath(), [
+    await runDeno([
       "pack",
       "--allow-dirty",
       "--no-source-maps",
@@ -56,7 +44,7 @@ export async function pack(folder: string): Promise<string> {
       "--output",
       `${work}/deno.tgz`,
     ]);
-    await run("tar", ["-xzf", "deno.tgz"], work);
+    await run("tar", ["-xzf", "deno.tgz"], { cwd: work });
     const root = `${work}/package`;
     await inlineTexts(`${root}/src/web`, "assets.js");
     const made = JSON.parse(await Deno.readTextFile(`${root}/package.json`));
@@ -65,7 +53,7 @@ export async function pack(folder: string): Promise<string> {
     const manifest = { ...made, bin: { selvage: "bin/selvage.js" }, engines: { node: ">=20" } };
     await Deno.writeTextFile(`${root}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
     const name = `${config.name.slice(1).replace("/", "-")}-${config.version}.tgz`;
-    await run("tar", ["-czf", name, "package"], work);
+    await run("tar", ["-czf", name, "package"], { cwd: work });
     await Deno.copyFile(`${work}/${name}`, `${folder}/${name}`);
     return `${folder}/${name}`;
   } finally {

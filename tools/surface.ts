@@ -7,23 +7,12 @@
  * @module
  */
 import config from "../deno.json" with { type: "json" };
+import { runDeno } from "./_run.ts";
 
 /** Where the report is, from the root of the project. */
 export const SURFACE = "tests/surface.txt";
 
 const NOTE = "Made by `deno task surface`: what the package exports, and its signatures.\n";
-
-async function deno(args: readonly string[], cwd: string): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [...args],
-    cwd,
-    env: { NO_COLOR: "1" },
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  if (!success) throw new Error(`Cannot run deno ${args[0]}: ${new TextDecoder().decode(stderr)}`);
-  return new TextDecoder().decode(stdout);
-}
 
 /** Copies sources without what they say of themselves: words change more often than signatures. */
 async function copyBare(from: string, to: string): Promise<void> {
@@ -45,7 +34,7 @@ export async function readSurface(): Promise<string> {
     await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify({ ...config, lock: false }));
     const known = new Map<string, string>();
     const parts = Object.entries(config.exports).map(async ([entry, file]) =>
-      [entry, await deno(["doc", file], folder)] as const
+      [entry, await runDeno(["doc", file], { cwd: folder })] as const
     );
     let text = NOTE;
     for (const [entry, doc] of await Promise.all(parts)) {
