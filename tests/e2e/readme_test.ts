@@ -24,6 +24,14 @@ Deno.test("README shows what the curl example really prints", async () => {
   deepEqual(tail, printed.slice(-tail.length), "after the gap");
 });
 
+Deno.test("README stays as short as CONTRIBUTING asks", async () => {
+  const [, most = ""] = /stays under\s+([\d,]+)\s+words/.exec(await Deno.readTextFile("CONTRIBUTING.md")) ??
+    [];
+  // Signs of tables and drawings are no words.
+  const words = readme.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+  ok(words < Number(most.replace(",", "")), `${words} words, wanted under ${most}`);
+});
+
 Deno.test("README and the documents beside it name tasks, variables and defaults that exist", async () => {
   const source = await Deno.readTextFile("config.ts");
   for (const text of (await documents()).values()) {
