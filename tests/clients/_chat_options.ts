@@ -1,5 +1,6 @@
 /** Options of the service for the tests with chat clients: an obedient model, and tools that pause a turn. */
 import * as z from "zod";
+import { plural } from "../../src/files/words.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { scripted, type ScriptedReply } from "../../src/models/scripted.ts";
 import { outputText } from "../../src/tokens/measure.ts";
@@ -49,7 +50,7 @@ const model = scripted({
     if (wish.includes("ask")) return { text: "Hm.", calls: [{ name: "ask", input: { q: "Why?" } }] };
     if (wish.includes("remove")) return { calls: [{ name: "remove", input: { path: "a.txt" } }] };
     if (isSlow) return { text: Array.from({ length: 100 }, (_, n) => `word${n}`).join(" ") };
-    return { text: `You sent ${messages.length} messages.` };
+    return { text: `You sent ${plural(messages.length, "message")}.` };
   },
   pause: () => isSlow ? new Promise((resolve) => setTimeout(resolve, WORD_MS)) : Promise.resolve(),
 });

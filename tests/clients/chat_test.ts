@@ -79,7 +79,7 @@ for (const sdk of VERSIONS) {
     const { url } = server;
     const { chat, data } = clientOf(sdk, { url, id: "c1" });
     await chat.sendMessage({ text: "Hi" });
-    assert.deepEqual([chat.status, lastText(chat)], ["ready", "You sent 1 messages."]);
+    assert.deepEqual([chat.status, lastText(chat)], ["ready", "You sent 1 message."]);
     assert.ok(data.some(({ type }) => type === "data-context"));
     assert.ok(chat.messages.at(-1).metadata.usage.totalTokens > 0);
     await assertSame(chat, url);

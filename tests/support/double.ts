@@ -2,6 +2,7 @@
  * `deno task double NAME` serves one of the strict doubles on loopback: on a free port, or on `SELVAGE_DOUBLE_PORT`.
  * It answers every request with the number of messages that it was sent.
  */
+import { plural } from "../../src/files/words.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 import type { ScriptedReply } from "../../src/models/scripted.ts";
 import { startAnthropicDouble } from "./anthropic_double.ts";
@@ -37,7 +38,7 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   const script: Settings["script"] = ({ messages: { length } }) => ({
-    text: `You sent ${length} ${length === 1 ? "message" : "messages"}.`,
+    text: `You sent ${plural(length, "message")}.`,
   });
   const port = Number(Deno.env.get("SELVAGE_DOUBLE_PORT") ?? 0);
   console.log(`Listening on ${start({ script, port, ...LIMITS }).url}`);
