@@ -52,7 +52,10 @@ export interface SseOptions<Event> {
   readonly fault?: (error: unknown) => string;
   /** Called once when nothing more is sent: at the end, on a fault, or when the client has gone. */
   readonly onEnd?: () => void;
-  /** Called once when the client goes away before the end; a read that is under way must end by it. */
+  /**
+   * Called once when nobody reads on before the end: the client has gone, or an event could not be encoded. A read that
+   * is under way must end by it.
+   */
   readonly onLeave: () => Promise<void>;
 }
 
@@ -85,8 +88,14 @@ export function sseStream<Event>(
   }
 
   function end(): void {
+    if (closed.signal.aborted) return;
     closed.abort(ENDED);
     onEnd();
+  }
+
+  async function leave(): Promise<void> {
+    await onLeave();
+    await events.return();
   }
 
   /** The next event; null after a silence. */
@@ -105,38 +114,43 @@ export function sseStream<Event>(
       void keepAlive();
     },
     async pull(controller) {
-      let text = "";
-      let result: IteratorResult<Event, void> | null;
-      let rest = last;
       try {
-        result = await next();
-        while (result !== null && result.done !== true) {
-          pending = null;
-          text += encode(result.value);
-          if (text.length >= WRITE_CHARS) break;
-          // Of an event that has nothing to say the client need not hear.
-          result = text === "" ? await next() : await soon(pending = events.next());
+        let text = "";
+        let result: IteratorResult<Event, void> | null;
+        let rest = last;
+        try {
+          result = await next();
+          while (result !== null && result.done !== true) {
+            pending = null;
+            text += encode(result.value);
+            if (text.length >= WRITE_CHARS) break;
+            // Of an event that has nothing to say the client need not hear.
+            result = text === "" ? await next() : await soon(pending = events.next());
+          }
+        } catch (error) {
+          // Not the events have failed, but what is made of them: they are not to wait for a reader that is gone.
+          if (pending === null) await leave();
+          if (fault === undefined) throw error;
+          result = { done: true, value: undefined };
+          rest = () => fault(error);
         }
+        const isOver = result?.done === true;
+        if (isOver) text += rest();
+        written = clock.now();
+        if (text !== "" || !isOver) {
+          controller.enqueue(encoder.encode(text === "" ? ": keep-alive\n\n" : text));
+        }
+        if (!isOver) return;
+        end();
+        controller.close();
       } catch (error) {
-        if (fault === undefined) {
-          end();
-          throw error;
-        }
-        result = { done: true, value: undefined };
-        rest = () => fault(error);
+        end();
+        throw error;
       }
-      const isOver = result?.done === true;
-      if (isOver) text += rest();
-      written = clock.now();
-      if (text !== "" || !isOver) controller.enqueue(encoder.encode(text === "" ? ": keep-alive\n\n" : text));
-      if (!isOver) return;
-      end();
-      controller.close();
     },
     async cancel() {
       try {
-        await onLeave();
-        await events.return();
+        await leave();
       } finally {
         end();
       }

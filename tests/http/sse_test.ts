@@ -100,6 +100,41 @@ Deno.test("sseStream() sends what is said of a fault, and closes", async () => {
   deepEqual(clock.sleeping, []);
 });
 
+Deno.test("sseStream() leaves the events where one of them cannot be encoded, and ends", async () => {
+  for (const told of [undefined, "told"]) {
+    const { events, give } = source();
+    const { clock, read, seen } = start(events, {
+      encode: (event) => {
+        if (event === "b") throw new Error("no frame");
+        return event;
+      },
+      ...(told === undefined ? {} : { fault: () => told }),
+    });
+    await read();
+    give("a");
+    equal(await read(), "a");
+    give("b", "c");
+    if (told === undefined) await rejects(read(), /no frame/);
+    else equal(await read(), told);
+    deepEqual(seen, ["left", "ended"]);
+    deepEqual(await events.next(), { done: true, value: undefined });
+    deepEqual(clock.sleeping, []);
+  }
+});
+
+Deno.test("sseStream() ends where its last frame cannot be made", async () => {
+  const { events, give } = source();
+  const last = () => {
+    throw new Error("no end");
+  };
+  const { clock, read, seen } = start(events, { last });
+  await read();
+  give(null);
+  await rejects(read(), /no end/);
+  deepEqual(seen, ["ended"]);
+  deepEqual(clock.sleeping, []);
+});
+
 Deno.test("sseStream() writes nothing for an event that has nothing to say", async () => {
   const { events, give } = source();
   const { read } = start(events, { encode: (event) => event === "quiet" ? "" : `${event}\n` });
