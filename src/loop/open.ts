@@ -5,7 +5,7 @@
  */
 import { requireWithin } from "../compaction/budget.ts";
 import { callsOf } from "../compaction/context.ts";
-import type { Clock, Lease, SessionKey } from "../ports.ts";
+import type { Clock, Lease, SessionKey, SessionState, Store } from "../ports.ts";
 import { takeLease, whileRunning } from "./acquire.ts";
 import type { AnswerRequest, ReadyAgent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { matchAnswers, type MatchedAnswers } from "./answers.ts";
@@ -67,9 +67,23 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
     return { ...session, agent, asked, clock, key, lease, before: begun.before, ...untold };
   } catch (error) {
     // Where not even this works, the lease runs out by itself: the first error is the one to tell.
-    await ports.store.commit(key, lease, { release: true }).catch(() => {});
+    await leaveAsFound(ports.store, { key, leased, clock }).catch(() => {});
     throw error;
   }
+}
+
+/** Frees a session; one that was made for the turn goes with it, unless somebody else has come by then. */
+async function leaveAsFound(
+  store: Store,
+  { key, leased: { head, lease }, clock }: {
+    readonly key: SessionKey;
+    readonly leased: SessionState & { readonly lease: Lease };
+    readonly clock: Clock;
+  },
+): Promise<void> {
+  await store.commit(key, lease, { release: true });
+  // The first lease of all made it.
+  if (lease.epoch === 1 && head.length === 0) await store.delete(key, { unusedSince: clock.now() + 1 });
 }
 
 /**

@@ -57,6 +57,20 @@ Deno.test("a fork that is refused, or cannot be stored, leaves everything as it 
   assert.deepEqual([head.branch, head.branches], [undefined, undefined]);
 });
 
+Deno.test("a turn that is refused leaves no session where there was none", async () => {
+  const bench = new Bench({ script: replies({ text: "one" }) });
+  await assert.rejects(bench.run("first", { fork: { at: 9 } }), { code: "bad_fork" });
+  assert.equal(await bench.store.read(KEY), null);
+  const begin = () => {
+    throw new TypeError("no beginning");
+  };
+  await assert.rejects(bench.run("first", { begin }), /no beginning/);
+  assert.equal(await bench.store.read(KEY), null);
+  assert.equal(endOf(await bench.run("first")), "stop");
+  await assert.rejects(bench.run("second", { fork: { at: 9 } }), { code: "bad_fork" });
+  assert.deepEqual(textsOf((await bench.assertSound()).entries), ["first"]);
+});
+
 Deno.test("a fork takes the view along that was made before it, and no later one", async () => {
   const read = (n: number): ScriptedReply => calls("read", { n, length: 1_500 });
   const turn = (): ScriptedReply[] => [...Array.from({ length: 14 }, (_, n) => read(n)), { text: "done" }];
