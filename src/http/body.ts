@@ -83,18 +83,32 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A body in which something is not as it is wanted. */
+/** A body, or what else `of` names, in which something is not as it is wanted. */
 export function badBody(
   field: string,
-  { found, wanted }: { readonly found: string; readonly wanted: string },
+  { found, wanted, of = "body" }: { readonly found: string; readonly wanted: string; readonly of?: string },
 ): SelvageError {
-  return new SelvageError("bad_request", `Cannot use the body: ${field}: found ${found}, wanted ${wanted}`, {
+  return new SelvageError("bad_request", `Cannot use the ${of}: ${field}: found ${found}, wanted ${wanted}`, {
     fields: { field },
   });
 }
 
 /** Checks a body that was parsed. */
 export function checkBody<T>(value: unknown, schema: z.ZodType<T>): T {
+  return checkInput(value, { schema, of: "body" });
+}
+
+/**
+ * Checks what a client has sent.
+ *
+ * @param value What came.
+ * @param options What is wanted, and which part of the request it is.
+ * @throws SelvageError `bad_request`, naming the field, what was found and what is wanted.
+ */
+export function checkInput<T>(
+  value: unknown,
+  { schema, of }: { readonly schema: z.ZodType<T>; readonly of: string },
+): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const known = "shape" in schema && isObject(schema.shape) ? Object.keys(schema.shape) : [];
@@ -103,20 +117,20 @@ export function checkBody<T>(value: unknown, schema: z.ZodType<T>): T {
       ? `only ${known.join(", ")}`
       : wantedBy(issue);
     return {
-      field: fieldOf(issue),
+      field: fieldOf(issue) || of,
       message: `found ${foundBy(issue, value)}, wanted ${wanted}`.slice(0, 500),
     };
   });
   const [first] = issues;
-  throw new SelvageError("bad_request", `Cannot use the body: ${first?.field}: ${first?.message}`, {
+  throw new SelvageError("bad_request", `Cannot use the ${of}: ${first?.field}: ${first?.message}`, {
     fields: { issues, field: first?.field },
   });
 }
 
-/** The field that an issue is about; of a field that nobody knows its own name. */
+/** The field that an issue is about; of a field that nobody knows its own name. Empty for the whole. */
 function fieldOf(issue: z.core.$ZodIssue): string {
   const unknown = issue.code === "unrecognized_keys" ? [issue.keys[0] ?? ""] : [];
-  return [...issue.path, ...unknown].map(String).join(".").slice(0, 200) || "body";
+  return [...issue.path, ...unknown].map(String).join(".").slice(0, 200);
 }
 
 /** A value in a few words. */

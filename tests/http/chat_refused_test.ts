@@ -63,3 +63,18 @@ Deno.test("/api/chat tells every other refusal as text, too", async () => {
     assert.match(await response.text(), /^Cannot /);
   }
 });
+
+Deno.test("GET /api/chat/:id says whether there is no such chat, no such branch, or a branch that is no number", async () => {
+  const { app } = appOf(replies({ text: "x" }));
+  await (await post(app, { messages: [user] })).text();
+  for (
+    const [path, status, said] of [
+      ["c?branch=1", 404, 'Cannot find branch 1 of the chat "c"'],
+      ["c?branch=x", 400, 'Cannot use the URL: branch: found "x", wanted a whole number'],
+      ["none?branch=0", 404, 'Cannot find the chat "none"'],
+    ] as const
+  ) {
+    const response = await app.request(`/api/chat/${path}`);
+    assert.deepEqual([response.status, await response.text()], [status, said]);
+  }
+});

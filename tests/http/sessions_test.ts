@@ -220,8 +220,9 @@ for (const query of ["messages?from=x", "messages?from=-1", "?branch=x"]) {
     const { app } = await audited();
     const response = await app.request(`/v1/sessions/s/${query}`.replace("/?", "?"));
     equal(response.status, 400);
-    const { code, field } = await response.json();
+    const { code, field, detail } = await response.json();
     deepEqual([code, field], ["bad_request", query.match(/\?(.*)=/)?.[1]]);
+    match(detail, /^Cannot use the URL: \w+: found "(x|-1)", wanted a whole number$/);
   });
 }
 

@@ -176,7 +176,11 @@ Deno.test("GET /v1/turns/:id/steps/:n/request shows a request, and what differs 
     const [path, status, code] of [
       ["99/request", 404, "step_not_found"],
       ["0/request", 400, "bad_request"],
+      ["x/request", 400, "bad_request"],
       ["5/request?diff=5", 400, "bad_request"],
+      ["5/request?diff=0", 400, "bad_request"],
+      ["5/request?diff=04", 400, "bad_request"],
+      ["5/request?session=%2F", 400, "bad_request"],
       ["5/request?diff=n-9", 400, "bad_request"],
       ["5/request?session=none", 404, "turn_not_found"],
     ] as const

@@ -342,7 +342,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "The messages of a chat, as `useChat` keeps them",
     query: BRANCH,
     answers: ok(answers.uiMessages),
-    codes: ["session_not_found"],
+    codes: SESSION,
     errors: "chat",
   },
   "GET /api/chat/:id/stream": {

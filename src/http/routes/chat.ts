@@ -32,7 +32,7 @@ import type { StartedTurn } from "../host/request.ts";
 import type { AppOptions } from "../options.ts";
 import { clipDetail, type Problem, type Refuse, statusOf } from "../problem.ts";
 import type { Following } from "../registry.ts";
-import { sessionKeyOf, sessionNotFound } from "../session_key.ts";
+import { readSession, sessionKeyOf } from "../session_key.ts";
 import { sseResponse } from "../sse.ts";
 
 const MAX_BODY = 8 * 1024 * 1024;
@@ -179,13 +179,7 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   app.get("/:id", async (c) => {
-    const key = sessionKeyOf(c, "chat");
-    const branch = c.req.query("branch");
-    const isNumber = branch === undefined || /^\d{1,9}$/.test(branch);
-    const state = isNumber
-      ? await store.read(key, branch === undefined ? {} : { branch: Number(branch) })
-      : null;
-    if (state === null) throw sessionNotFound(key.session, "chat");
+    const state = await readSession(c, { store, noun: "chat" });
     const shown = await shownBy(options, state);
     const { made } = (state.view ?? {}) as Partial<StoredView>;
     const pause = state.head.lease?.pause;

@@ -12,11 +12,12 @@ import { branchesOf, branchOf, segmentsOf } from "../../loop/branches.ts";
 import { inspectContext } from "../../loop/inspect.ts";
 import { readyAgent } from "../../loop/ready.ts";
 import { isPaused, pendingCalls } from "../../loop/pause.ts";
-import type { Entry, SessionHead, SessionKey, SessionState } from "../../ports.ts";
+import type { Entry, SessionHead, SessionKey } from "../../ports.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
 import type { AppOptions } from "../options.ts";
-import { sessionKeyOf, sessionNotFound } from "../session_key.ts";
+import { readSession, sessionKeyOf, sessionNotFound } from "../session_key.ts";
+import { parseUrl, wholeNumber } from "../url.ts";
 
 /** Entries in one page of `/messages`. */
 const PAGE = 1_000;
@@ -25,21 +26,14 @@ const PAGE = 1_000;
 const PAGE_CHARACTERS = 65_536;
 const HITS = 100;
 
-const number = z.string().regex(/^\d{1,9}$/, "wanted a whole number").transform(Number);
+const listQuery = z.object({ limit: wholeNumber.exactOptional(), after: z.string().exactOptional() });
+const messagesQuery = z.object({ from: wholeNumber.exactOptional() });
 const pageQuery = z.object({
   search: z.string().min(1).max(500).exactOptional(),
-  offset: number.exactOptional(),
-  limit: number.refine((limit) => limit >= 1 && limit <= 10_000_000, "wanted 1 to 10000000").exactOptional(),
+  offset: wholeNumber.exactOptional(),
+  limit: wholeNumber.refine((limit) => limit >= 1 && limit <= 10_000_000, "wanted 1 to 10000000")
+    .exactOptional(),
 });
-
-/** The page or the search that is asked for; null for neither. */
-function askedOf(query: Readonly<Record<string, string>>): z.infer<typeof pageQuery> | null {
-  const parsed = pageQuery.safeParse(query);
-  if (parsed.success) return Object.keys(parsed.data).length === 0 ? null : parsed.data;
-  const [issue] = parsed.error.issues;
-  const field = String(issue?.path[0]);
-  throw new SelvageError("bad_request", `Cannot page: ${field}: ${issue?.message}`, { fields: { field } });
-}
 
 /** An entry as clients see it: with its reference and those of its calls. */
 function present(entry: Entry): Record<string, unknown> {
@@ -78,18 +72,6 @@ function detailsOf(key: SessionKey, head: SessionHead): Record<string, unknown> 
   return { ...summaryOf(key, head), branch: branchOf(head), branches };
 }
 
-/** The number that a query has under a name; undefined where it has none. */
-function numberIn(c: Context<AppEnv>, field: string): number | undefined {
-  const text = c.req.query(field);
-  if (text === undefined) return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new SelvageError(
-    "bad_request",
-    `Cannot use the query: found ${field} ${JSON.stringify(text.slice(0, 40))}, wanted a whole number`,
-    { fields: { field } },
-  );
-}
-
 /** Values as lines of JSON, made one by one as they are read. */
 function jsonLines(values: readonly unknown[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
@@ -107,17 +89,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
   const { store, agents, clock } = options;
   const app = new Hono<AppEnv>();
 
-  async function load(c: Context<AppEnv>): Promise<SessionState & { readonly key: SessionKey }> {
-    const key = sessionKeyOf(c);
-    const branch = numberIn(c, "branch");
-    const state = await store.read(key, branch === undefined ? {} : { branch });
-    if (state !== null) return { ...state, key };
-    if (branch === undefined || await store.read(key) === null) throw sessionNotFound(key.session);
-    throw new SelvageError(
-      "branch_not_found",
-      `Cannot find branch ${branch} of the session ${JSON.stringify(key.session)}`,
-    );
-  }
+  const load = (c: Context<AppEnv>) => readSession(c, { store });
 
   /** What the branches own that are not in force, each as it was left. */
   async function others(key: SessionKey, head: SessionHead): Promise<readonly unknown[]> {
@@ -136,12 +108,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
   }
 
   app.get("/", async (c) => {
-    const limit = numberIn(c, "limit");
-    const after = c.req.query("after");
-    const { sessions, next } = await store.list(c.get("principal"), {
-      ...(limit === undefined ? {} : { limit }),
-      ...(after === undefined ? {} : { after }),
-    });
+    const { sessions, next } = await store.list(c.get("principal"), parseUrl(c, listQuery));
     return c.json({ sessions: sessions.map(({ key, head }) => summaryOf(key, head)), next });
   });
 
@@ -172,7 +139,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
 
   app.get("/:id/messages", async (c) => {
     const { key, entries } = await load(c);
-    const from = numberIn(c, "from") ?? 0;
+    const { from = 0 } = parseUrl(c, messagesQuery);
     const page = entries.slice(from, from + PAGE);
     const next = from + PAGE < entries.length ? from + PAGE : null;
     return c.json({ session: key.session, total: entries.length, next, entries: page.map(present) });
@@ -202,8 +169,9 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
       }: wanted the ref of an entry (e41), of a call (e41.0) or of a range (e3..e17) that is in the log`,
     );
     if (ref === null) throw missing;
-    const asked = askedOf(c.req.query());
-    if (asked === null && ref.kind === "entry") {
+    const asked = parseUrl(c, pageQuery);
+    const isWhole = Object.keys(asked).length === 0;
+    if (isWhole && ref.kind === "entry") {
       // The log in force gives one entry by itself; that of another branch has to be put together.
       const entry = c.req.query("branch") === undefined
         ? await store.entry(key, ref.seq)
@@ -212,7 +180,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
       return c.json(present(entry));
     }
     const { entries } = await load(c);
-    if (asked === null && ref.kind === "call") {
+    if (isWhole && ref.kind === "call") {
       const entry = entries[ref.seq];
       const call = entry && callsOf(entry).find((found) => found.ref === ref.ref);
       if (call === undefined) throw missing;
@@ -221,7 +189,7 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
     }
     const text = originalText(entries, ref);
     if (text === null) throw missing;
-    const { search, offset = 0, limit } = asked ?? {};
+    const { search, offset = 0, limit } = asked;
     if (search === undefined) {
       const page = pageOf(text, { offset, limit: limit ?? PAGE_CHARACTERS });
       return c.json({ ref: name, ...page, next: page.end < page.total ? page.end : null });

@@ -4,11 +4,11 @@
  * @module
  */
 import { type Context, Hono } from "hono";
-import type * as z from "zod";
+import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
 import { diffRequests, inspectRequest } from "../../loop/inspect_request.ts";
-import { limitBody, parseBody, readText } from "../body.ts";
+import { badBody, limitBody, parseBody, readText } from "../body.ts";
 import { encodeNative, foldTurn } from "../encode/native.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
@@ -22,6 +22,7 @@ import { sessionId } from "../session_key.ts";
 import { sseResponse } from "../sse.ts";
 import { whileThere } from "../streams.ts";
 import { answerBody, messageBody, turnBody } from "../turn_bodies.ts";
+import { parseUrl } from "../url.ts";
 
 const MAX_BODY = 1024 * 1024;
 
@@ -30,6 +31,15 @@ const MAX_MESSAGE = 48 * 1024;
 
 /** Results may hold pictures. */
 const MAX_ANSWER = 8 * 1024 * 1024;
+
+/** What a step is compared with. */
+const EARLIER = "an earlier step, or n-1";
+
+const stepQuery = z.object({
+  step: z.string().regex(/^[1-9]\d{0,8}$/, "wanted the number of a step, from 1").transform(Number),
+  session: sessionId.exactOptional(),
+  diff: z.string().regex(/^(n-\d{1,9}|[1-9]\d{0,8})$/, `wanted ${EARLIER}`).exactOptional(),
+});
 
 /** Routes that start turns, follow and cancel them. */
 export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
@@ -140,17 +150,14 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
 
   app.get("/:id/steps/:step/request", async (c) => {
     const turn = c.req.param("id");
-    const step = stepOf(c.req.param("step"), "step");
-    const { session, diff } = c.req.query();
-    const known = session === undefined ? {} : { session: parseQuery(sessionId, session, "session") };
+    const { step, diff, ...known } = parseUrl(c, stepQuery);
     const { key, agent } = await host.agentOf({ owner: c.get("principal"), turn, ...known });
     const shown = await inspectRequest(options.store, { key, turn, step, agent });
     const answer = { session: key.session, ...shown };
     if (diff === undefined) return c.json(answer);
-    const back = diff.match(/^n-(\d{1,9})$/)?.[1];
-    const from = back === undefined ? stepOf(diff, "diff") : step - Number(back);
+    const from = diff.startsWith("n-") ? step - Number(diff.slice(2)) : Number(diff);
     if (!(from >= 1 && from < step)) {
-      throw badQuery("diff", `found ${JSON.stringify(diff.slice(0, 40))}, wanted an earlier step, or n-1`);
+      throw badBody("diff", { found: JSON.stringify(diff), wanted: EARLIER, of: "URL" });
     }
     const { request: _, refs: __, ...facts } = answer;
     const earlier = await inspectRequest(options.store, { key, turn, step: from, agent });
@@ -165,22 +172,4 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   return app;
-}
-
-function badQuery(field: string, found: string): SelvageError {
-  return new SelvageError("bad_request", `Cannot show the request: ${field}: ${found}`, {
-    fields: { field },
-  });
-}
-
-function parseQuery<T>(schema: z.ZodType<T>, value: string, field: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw badQuery(field, parsed.error.issues[0]?.message ?? "wanted another");
-}
-
-/** The number of a step, from 1. */
-function stepOf(text: string, field: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw badQuery(field, `found ${JSON.stringify(text.slice(0, 40))}, wanted the number of a step, from 1`);
 }
