@@ -6,6 +6,7 @@
 import type { MiddlewareHandler } from "hono";
 import type * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
+import { sayValue } from "../core/options.ts";
 import { isObject } from "../formats/format.ts";
 import type { AppEnv } from "./env.ts";
 
@@ -133,15 +134,6 @@ function fieldOf(issue: z.core.$ZodIssue): string {
   return [...issue.path, ...unknown].map(String).join(".").slice(0, 200);
 }
 
-/** A value in a few words. */
-function describeValue(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
-  if (typeof value !== "string") return String(value);
-  return value.length > 40 ? `a text of ${value.length} characters` : JSON.stringify(value);
-}
-
 function foundBy(issue: z.core.$ZodIssue, body: unknown): string {
   if (issue.code === "unrecognized_keys") {
     const more = issue.keys.length - 1;
@@ -149,7 +141,10 @@ function foundBy(issue: z.core.$ZodIssue, body: unknown): string {
   }
   let value = body;
   for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key];
-  return describeValue(value);
+  // The length of a long text is what matters where it is too long, and what was sent need not come back.
+  return typeof value === "string" && value.length > 40
+    ? `a text of ${value.length} characters`
+    : sayValue(value);
 }
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -13,6 +13,7 @@ import { RememberedViews, withRemembered } from "../compaction/remembered_views.
 import type { TurnRequest } from "../loop/agent.ts";
 import { LEASE_TTL_MS } from "../loop/journal.ts";
 import type { Entry, Owner, SessionKey, SessionState, Store, UserEntry } from "../ports.ts";
+import { badBody } from "./body.ts";
 
 /** A history that a client has sent. */
 export interface SentHistory {
@@ -20,12 +21,6 @@ export interface SentHistory {
   readonly imported: Imported<Message>;
   /** What the user says now; null where results of tools come last, and the turn of the log goes on. */
   readonly input: TurnRequest["input"] | null;
-}
-
-function bad(found: string, wanted: string): SelvageError {
-  return new SelvageError("bad_request", `Cannot use the messages: found ${found}, wanted ${wanted}`, {
-    fields: { field: "messages" },
-  });
 }
 
 /**
@@ -38,10 +33,13 @@ export function readHistory(messages: readonly Message[]): SentHistory {
   const last = messages.at(-1);
   if (last?.role === "user") return { imported: importMessages(messages.slice(0, -1)), input: last.content };
   if (!messages.some(({ role }) => role === "user")) {
-    throw bad("none from the user", "at least one with the role user");
+    throw badBody("messages", { found: "none from the user", wanted: "at least one with the role user" });
   }
   if (last?.role !== "tool") {
-    throw bad(`one of the ${last?.role} at the end`, "one with the role user or tool");
+    throw badBody("messages", {
+      found: `one of the ${last?.role} at the end`,
+      wanted: "one with the role user or tool",
+    });
   }
   return { imported: importMessages(messages), input: null };
 }
