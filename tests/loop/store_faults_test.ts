@@ -222,7 +222,7 @@ Deno.test("runTurn() closes as aborted what a crash in the middle of a step has 
 });
 
 Deno.test("runTurn() gives the lease back where the session cannot be read", async () => {
-  let isBad = true;
+  let isBad = false;
   const bench = new Bench({
     wrap: (store) => ({
       ...withCommit(store, (...args) => store.commit(...args)),
@@ -232,6 +232,8 @@ Deno.test("runTurn() gives the lease back where the session cannot be read", asy
       }),
     }),
   });
+  assert.equal(endOf(await bench.run("Go")), "stop");
+  isBad = true;
   await assert.rejects(bench.run("Go"));
   isBad = false;
   assert.equal((await bench.state()).head.lease, undefined);
