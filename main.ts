@@ -87,14 +87,21 @@ function agentsOf({ SELVAGE_CONFIG: path, SELVAGE_MODEL, SELVAGE_POLICY }: Confi
 let isMade = false;
 let isListening = false;
 
-// A rejection that nobody handles would end the process and every stream in it.
-globalThis.addEventListener("unhandledrejection", (event) => {
+/** Reports what nobody handled: it would end the process and every stream in it, whoever left it behind. */
+function survive(event: Event, { what, error }: { readonly what: string; readonly error: unknown }): void {
   event.preventDefault();
   if (!isListening) {
-    const { message } = event.reason instanceof Error ? event.reason : { message: String(event.reason) };
+    const message = error instanceof Error ? error.message : String(error);
     stopStart(`Cannot start: ${message}${isMade ? "; DENO_SERVE_ADDRESS names another address" : ""}`);
   }
-  console.error("Unhandled rejection:", event.reason);
+  console.error(`${what}:`, error);
+}
+globalThis.addEventListener("unhandledrejection", (event) => {
+  survive(event, { what: "Unhandled rejection", error: event.reason });
+});
+// Thrown out of a timer or a microtask of some tool, where no caller is left to catch it.
+globalThis.addEventListener("error", (event) => {
+  survive(event, { what: "Uncaught error", error: event.error });
 });
 
 let config: Config;

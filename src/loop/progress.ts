@@ -8,6 +8,9 @@ import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 /** Pieces of progress that are told of one call, and characters of the JSON of each. More is left out. */
 export const PROGRESS_BOUNDS = { pieces: 1_000, chars: 8_192 } as const;
 
+/** Values in a row after which the rest of the service has its turn: a generator may wait for nothing, and never end. */
+const BREATHE_EVERY = 100;
+
 /** Whether a tool has answered with a generator. */
 export function isGenerator(made: unknown): made is AsyncGenerator<unknown, unknown> {
   return typeof made === "object" && made !== null && Symbol.asyncIterator in made && "next" in made &&
@@ -31,11 +34,12 @@ export async function lastOf(
   const leave = (): void => void made.return(undefined).catch(() => {});
   signal.addEventListener("abort", leave, { once: true });
   try {
-    for (let told = 0;;) {
+    for (let told = 0;; told++) {
       const { done, value } = await made.next();
       if (done === true) return value;
       const data = progressOf(value);
-      if (!signal.aborted && told++ < PROGRESS_BOUNDS.pieces) onProgress(data);
+      if (!signal.aborted && told < PROGRESS_BOUNDS.pieces) onProgress(data);
+      if (told % BREATHE_EVERY === BREATHE_EVERY - 1) await new Promise((resolve) => setTimeout(resolve));
     }
   } catch (error) {
     leave();

@@ -74,3 +74,55 @@ throw new Error("denied: " + denied.join(" "));`,
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("what a tool leaves behind, and throws after its result, ends neither the server nor anybody's turn", async () => {
+  const folder = await Deno.makeTempDir({ dir: ".", prefix: "my_agents-" });
+  try {
+    await Deno.writeTextFile(
+      `${folder}/my_agents.ts`,
+      `import { defineTool, scripted } from "@selvage/selvage";
+import * as z from "zod";
+const stray = defineTool({
+  name: "stray",
+  description: "Leaves faults behind",
+  input: z.object({}),
+  execute: () => {
+    Promise.reject(new Error("of a promise"));
+    queueMicrotask(() => { throw new Error("of a microtask"); });
+    setTimeout(() => { throw new Error("of a timer"); });
+    return "done";
+  },
+});
+const wait = defineTool({
+  name: "wait",
+  description: "Waits until the faults have happened",
+  input: z.object({}),
+  execute: () => new Promise((resolve) => setTimeout(() => resolve("waited"), 50)),
+});
+const calls = [{ name: "stray", input: {} }, { name: "wait", input: {} }];
+const model = scripted({
+  script: ({ messages }) => messages.length === 1 ? { calls } : { text: "Done." },
+});
+export default { agents: { default: { model, tools: [stray, wait] } } };
+`,
+    );
+    const env = {
+      SELVAGE_KV: ":memory:",
+      SELVAGE_LOG: "info,json",
+      SELVAGE_CONFIG: `${folder}/my_agents.ts`,
+    };
+    await using server = await startServer(env);
+    const { calls, text } = await (await post(server.url, { input: "Go.", stream: false })).json();
+    deepEqual([calls.map(({ output }: { output: string }) => output), text], [["done", "waited"], "Done."]);
+    equal((await fetch(`${server.url}/healthz`).then((response) => response.json())).status, "ok");
+    const faults = server.log.filter((line) => line.includes('"event":"fault"'))
+      .map((line) => JSON.parse(line).message.split("\n")[0]).sort();
+    deepEqual(faults, [
+      "Uncaught error: Error: of a microtask",
+      "Uncaught error: Error: of a timer",
+      "Unhandled rejection: Error: of a promise",
+    ]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

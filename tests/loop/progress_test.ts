@@ -91,6 +91,35 @@ Deno.test("a generator that is cancelled, or late, is told to return, and its en
   }
 });
 
+Deno.test("a generator that waits for nothing and never ends holds nothing up, and is late like any other", async () => {
+  for (const how of ["cancel", "late"] as const) {
+    let isClosed = false;
+    const stop = new AbortController();
+    const bench = new Bench({
+      script: replies(calls("spins", {})),
+      tools: [{
+        ...tool("spins", async function* () {
+          try {
+            for (let n = 0;; n++) yield n;
+          } finally {
+            isClosed = true;
+          }
+        }),
+        timeoutMs: 1_000,
+      }],
+    });
+    const running = bench.run("Go", { signal: stop.signal });
+    // Whatever else the process has to do comes to its turn.
+    await new Promise((resolve) => setTimeout(resolve));
+    if (how === "cancel") stop.abort(new Error("enough"));
+    await bench.clock.advance(1_000);
+    const events = await running;
+    assert.equal(eventsOf(events, "tool.result")[0]?.status, how === "cancel" ? "aborted" : "error");
+    assert.ok(isClosed);
+    await bench.assertSound();
+  }
+});
+
 Deno.test("a generator that throws, or yields what JSON cannot say, is an error like any other", async () => {
   let isClosed = false;
   const bench = new Bench({
