@@ -30,9 +30,9 @@ export function explainFault(error: unknown, file: string): string | null {
   }
 }
 
-/** The text of a file, part by part. */
-export async function* readText(file: string): AsyncGenerator<string> {
-  const chunks: AsyncIterable<Uint8Array> = file === "-" ? process.stdin : createReadStream(file);
+/** The text of a file, or of the standard input for `-`, part by part. */
+export async function* readText(file: string, stdin: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const chunks: AsyncIterable<Uint8Array> = file === "-" ? stdin : createReadStream(file);
   try {
     yield* decodeText(file, chunks);
   } catch (error) {

@@ -1,7 +1,7 @@
 /** The command as a process, and where else it runs. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { call, user } from "../support/chat.ts";
-import { COMMAND, lines, ROOT, run, testInFolder, write } from "../support/command.ts";
+import { call, result, user } from "../support/chat.ts";
+import { COMMAND, lines, ROOT, run, runProcess, testInFolder, write } from "../support/command.ts";
 
 Deno.test("selvage stops quietly when nobody reads its output any more", async () => {
   const child = new Deno.Command(COMMAND[0] ?? "", {
@@ -24,9 +24,43 @@ Deno.test("selvage stops quietly when nobody reads its output any more", async (
 
 testInFolder("deno task cli runs the command", async (folder) => {
   const file = await write(`${folder}/t.json`, JSON.stringify([user("Go.")]));
-  const { code, out } = await run(["check", file], { command: [Deno.execPath(), "task", "--quiet", "cli"] });
+  const { code, out } = await runProcess(["check", file], {
+    command: [Deno.execPath(), "task", "--quiet", "cli"],
+  });
   equal(code, 0);
   match(out, /valid/);
+});
+
+testInFolder("the process answers as runCommand() does, in text and exit code", async (folder) => {
+  const text = lines([user("Start. ".repeat(400)), call("a"), user("Stop."), call("b"), result("b")]);
+  const file = await write(`${folder}/t.jsonl`, text);
+  const codes = new Set<number>();
+  for (
+    const [args, stdin = ""] of [
+      [["check", file]],
+      [["check", "--json", "-"], text],
+      [["check", "-"], lines([user("Go.")])],
+      [["check", "no/such.json", file]],
+      [["check", "--wrong", file]],
+      [["repair", file]],
+      [["repair", "--json", "-"], text],
+      [["compact", "--budget", "300", "-"], text],
+      [["--help"]],
+      [["--version"]],
+    ] as const
+  ) {
+    const inside = await run(args, { stdin });
+    deepEqual(await runProcess(args, { stdin }), inside, args.join(" "));
+    codes.add(inside.code);
+  }
+  deepEqual([...codes].sort(), [0, 1, 2]);
+  const outcomes = [];
+  for (const repair of [run, runProcess]) {
+    const outcome = await repair(["repair", "--write", file]);
+    outcomes.push([outcome, await Deno.readTextFile(file), await Deno.readTextFile(`${file}.bak`)]);
+    await Deno.rename(`${file}.bak`, file);
+  }
+  deepEqual(outcomes[0], outcomes[1]);
 });
 
 /** The version of a Node that can run TypeScript, or why there is none. */
@@ -54,12 +88,12 @@ Deno.test({
     try {
       const command = ["node", "--experimental-transform-types", "--no-warnings", "src/cli.ts"];
       const file = await write(`${folder}/t.jsonl`, lines([user("Go."), call("a"), user("Stop.")]));
-      const checked = await run(["check", file], { command });
+      const checked = await runProcess(["check", file], { command });
       equal(checked.code, 1, checked.err);
       ok(checked.out.includes("|U|A|U|"), checked.out);
-      const repaired = await run(["repair", "--write", file], { command });
+      const repaired = await runProcess(["repair", "--write", file], { command });
       equal(repaired.code, 0, repaired.err);
-      equal((await run(["check", "-"], { command, stdin: await Deno.readTextFile(file) })).code, 0);
+      equal((await runProcess(["check", "-"], { command, stdin: await Deno.readTextFile(file) })).code, 0);
       deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["t.jsonl", "t.jsonl.bak"]);
     } finally {
       await Deno.remove(folder, { recursive: true });

@@ -1,7 +1,7 @@
 /** What the command reads, and what it says of what it cannot read. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { call, result, user } from "../support/chat.ts";
-import { lines, ROOT, run, testInFolder, write } from "../support/command.ts";
+import { lines, ROOT, run, runProcess, testInFolder, write } from "../support/command.ts";
 
 /** Small transcripts of all formats, each with one call that nobody has answered. */
 const BROKEN: Readonly<Record<string, readonly unknown[]>> = {
@@ -199,7 +199,7 @@ testInFolder("selvage names the file of every error, however short its name is",
     "--config",
     new URL("deno.json", ROOT).pathname,
   ];
-  const { code, err } = await run(["check", "t", "u"], {
+  const { code, err } = await runProcess(["check", "t", "u"], {
     command: [...command, "-P=cli", new URL("src/cli.ts", ROOT).pathname],
     cwd: folder,
   });

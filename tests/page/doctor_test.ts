@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { buildDoctor } from "../../tools/build_doctor.ts";
 import { BROKEN_EXAMPLE } from "../../src/web/doctor/example.ts";
-import { run } from "../support/command.ts";
+import { runProcess } from "../support/command.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { drop, type Rig, seriousFaults, shoot, SIZES, startChromium } from "./_browser.ts";
 
@@ -100,12 +100,12 @@ for (const { size, dark } of [{ size: "desk", dark: false }, { size: "phone", da
       const compacted = await downloaded(page, "Download the compacted file");
       equal(compacted.name, "broken.compacted.json");
       for (const { path } of [repaired, compacted]) {
-        const { code, out, err } = await run(["check", path]);
+        const { code, out, err } = await runProcess(["check", path]);
         equal(code, 0, out + err);
       }
       equal(
         await Deno.readTextFile(repaired.path),
-        (await run(["repair", "-"], { stdin: BROKEN_EXAMPLE })).out,
+        (await runProcess(["repair", "-"], { stdin: BROKEN_EXAMPLE })).out,
       );
       // Blobs are the page's own: they are on no wire.
       deepEqual(
@@ -257,7 +257,7 @@ Deno.test({
       await page.getByRole("button", READY).click();
       await page.getByRole("heading", { name: "4 violations" }).waitFor();
       const { path } = await downloaded(page, "Download the repaired file");
-      equal((await run(["check", path])).code, 0);
+      equal((await runProcess(["check", path])).code, 0);
       deepEqual(requests.filter((url) => !/^(?:blob|data):/.test(url)), [`file://${folder}/doctor.html`]);
       deepEqual(complaints, []);
       await page.context().close();

@@ -1,4 +1,9 @@
-/** The command, run as a user runs it. */
+/**
+ * The command: in this process with streams of its own, or as a user runs it. `process_test.ts` holds the one to the
+ * other.
+ */
+import { Readable, Writable } from "node:stream";
+import { runCommand } from "../../src/_cli_run.ts";
 
 /** The folder of the project. */
 export const ROOT = new URL("../../", import.meta.url);
@@ -11,11 +16,40 @@ interface Outcome {
   readonly err: string;
 }
 
-/** Runs the command to its end. */
-export async function run(
+/** A stream to write to that keeps what was written. */
+class Kept extends Writable {
+  readonly #chunks: Uint8Array[] = [];
+
+  override _write(chunk: Uint8Array, _: string, done: () => void): void {
+    this.#chunks.push(chunk);
+    done();
+  }
+
+  /** All of it. */
+  text(): Promise<string> {
+    return new Blob(this.#chunks as Uint8Array<ArrayBuffer>[]).bytes().then(textOf);
+  }
+}
+
+const textOf = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+const bytesOf = (text: string | Uint8Array<ArrayBuffer>) =>
+  typeof text === "string" ? new TextEncoder().encode(text) : text;
+
+interface Input {
+  readonly stdin?: string | Uint8Array<ArrayBuffer>;
+}
+
+/** Runs the command in this process, to its end. */
+export async function run(args: readonly string[], { stdin = "" }: Input = {}): Promise<Outcome> {
+  const [stdout, stderr] = [new Kept(), new Kept()];
+  const code = await runCommand(args, { stdin: Readable.from([bytesOf(stdin)]), stdout, stderr });
+  return { code, out: await stdout.text(), err: await stderr.text() };
+}
+
+/** Runs the command in a process of its own, to its end. */
+export async function runProcess(
   args: readonly string[],
-  { stdin = "", command = COMMAND, cwd = ROOT }: {
-    readonly stdin?: string | Uint8Array<ArrayBuffer>;
+  { stdin = "", command = COMMAND, cwd = ROOT }: Input & {
     readonly command?: readonly string[];
     readonly cwd?: string | URL;
   } = {},
@@ -30,13 +64,12 @@ export async function run(
   }).spawn();
   const write = async () => {
     const writer = child.stdin.getWriter();
-    await writer.write(typeof stdin === "string" ? new TextEncoder().encode(stdin) : stdin);
+    await writer.write(bytesOf(stdin));
     await writer.close();
   };
   // A command that refuses its arguments does not read its input.
   const [output] = await Promise.all([child.output(), write().catch(() => {})]);
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return { code: output.code, out: decoder.decode(output.stdout), err: decoder.decode(output.stderr) };
+  return { code: output.code, out: textOf(output.stdout), err: textOf(output.stderr) };
 }
 
 /** Runs a test in a folder of its own. */
