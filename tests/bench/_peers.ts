@@ -2,13 +2,6 @@
 import { TextLineStream } from "@std/streams";
 import type { Json } from "../support/wire_json.ts";
 
-/** What they are called. */
-export const PEERS = [
-  "LangChain summarizationMiddleware",
-  "LangChain trimMessages",
-  "AI SDK pruneMessages",
-] as const;
-
 /** What one of them made of a transcript; null where it threw. */
 export interface PeerAnswer {
   readonly messages: readonly Json[] | null;
@@ -18,6 +11,8 @@ export interface PeerAnswer {
 
 /** A running worker. */
 export interface Peers extends AsyncDisposable {
+  /** What they are called. */
+  readonly names: readonly string[];
   ask(
     way: string,
     question: { readonly messages: readonly Json[]; readonly budget: number; readonly reserve: number },
@@ -25,8 +20,8 @@ export interface Peers extends AsyncDisposable {
 }
 
 /** Starts the worker; its packages are installed on first use, by its own lock file. */
-export function startPeers(): Peers {
-  const folder = new URL("./peers/", import.meta.url).pathname;
+export async function startPeers(): Promise<Peers> {
+  const folder = new URL("./shorteners/", import.meta.url).pathname;
   const process = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
@@ -46,12 +41,16 @@ export function startPeers(): Peers {
   const lines = process.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
     .getReader();
   const encoder = new TextEncoder();
+  const read = async () => {
+    const { value: line, done } = await lines.read();
+    if (done) throw new Error("Cannot ask a peer: its process has ended");
+    return JSON.parse(line);
+  };
   return {
+    names: await read(),
     async ask(way, question) {
       await writer.write(encoder.encode(`${JSON.stringify({ way, ...question })}\n`));
-      const { value: line, done } = await lines.read();
-      if (done) throw new Error("Cannot ask a peer: its process has ended");
-      return { messages: null, error: null, ...JSON.parse(line) };
+      return { messages: null, error: null, ...await read() };
     },
     async [Symbol.asyncDispose]() {
       await writer.close();

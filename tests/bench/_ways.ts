@@ -6,7 +6,7 @@ import { readTranscript } from "../../src/formats/read.ts";
 import { isLedger } from "../../src/transcripts.ts";
 import type { Json } from "../support/wire_json.ts";
 import { textsOf } from "./_facts.ts";
-import { PEERS, type Peers } from "./_peers.ts";
+import type { Peers } from "./_peers.ts";
 
 /** What came of a transcript. */
 export interface Shortened {
@@ -50,7 +50,7 @@ export function ownWay(measure: Measure): Way {
 /** The last messages that fit, whatever they belong to, with the beginnings of others as a summary in front. */
 function lastTokens(measure: Measure): Way {
   return {
-    name: "the last N tokens, fake summary",
+    name: "the last N tokens and a summary",
     run(messages, budget) {
       const reserve = summaryReserve(budget);
       const sizes = messages.map((message) => textsOf(message).reduce((sum, text) => sum + measure(text), 4));
@@ -79,7 +79,7 @@ function lastTokens(measure: Measure): Way {
 
 /** All ways there are. */
 export function waysOf(measure: Measure, peers: Peers): readonly Way[] {
-  const others = PEERS.map((name): Way => ({
+  const others = peers.names.map((name): Way => ({
     name,
     async run(messages, budget) {
       const answer = await peers.ask(name, { messages, budget, reserve: summaryReserve(budget) });

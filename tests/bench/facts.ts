@@ -56,7 +56,7 @@ export async function run(): Promise<void> {
   const counter = await loadCounter("o200k_base");
   const { measure } = remember((text) => counter.count(text));
   const tallies = new Map<string, FactTally>();
-  await using peers = startPeers();
+  await using peers = await startPeers();
   const ways = waysOf(measure, peers);
   for (const { messages, format, raw } of readCorpus()) {
     if (format !== "openai-chat" || raw) continue;

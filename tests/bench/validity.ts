@@ -22,8 +22,8 @@ class Tally {
   points = 0;
   openai = 0;
   anthropic = 0;
-  deferred = 0;
-  failed = 0;
+  /** It said that it cannot now, or threw. */
+  unable = 0;
   over = 0;
   changedAgain = 0;
   readonly distances: number[] = [];
@@ -50,8 +50,7 @@ async function judge(
   const input = messages.slice(0, length);
   const { messages: output, isDeferred, error } = await way.run(input, budget);
   tally.points++;
-  if (error !== null) tally.failed++;
-  if (isDeferred) tally.deferred++;
+  if (isDeferred || error !== null) tally.unable++;
   const faults = faultsInBoth("openai-chat", [...output, ...restOf(messages, length)], { ids: "unique" });
   if (faults.some((fault) => fault.startsWith("openai"))) tally.openai++;
   if (faults.some((fault) => fault.startsWith("anthropic"))) tally.anthropic++;
@@ -69,41 +68,64 @@ async function judge(
   }
 }
 
-function rowOf(tally: Tally): Record<string, string | number> {
+/** What the columns of the table are called. */
+const COLUMNS = [
+  "way",
+  "OpenAI refuses",
+  "Anthropic refuses",
+  "says it cannot",
+  "distance to budget: p10, p50, p90",
+  "over budget by 15 %",
+  "changed by a second run",
+  "facts still read",
+  "facts in reach",
+] as const;
+
+function rowOf(name: string, tally: Tally): readonly string[] {
   const { points, distances } = tally;
   const sorted = distances.toSorted((a, b) => a - b);
-  const at = (share: number): string => `${((sorted[Math.floor(points * share)] ?? 0) * 100).toFixed(0)} %`;
+  const at = (share: number): string => ((sorted[Math.floor(points * share)] ?? 0) * 100).toFixed(0);
   const { facts, read, reached } = tally.facts.of("all");
-  return {
-    points,
-    "invalid: OpenAI": percent(tally.openai, points),
-    "invalid: Anthropic": percent(tally.anthropic, points),
-    "says not now": percent(tally.deferred, points),
-    threw: percent(tally.failed, points),
-    "over budget by 15 %": percent(tally.over, points),
-    "distance p10, p50, p90": `${at(0.1)}, ${at(0.5)}, ${at(0.9)}`,
-    "2nd run changes": percent(tally.changedAgain, points),
-    "facts read": percent(read, facts),
-    "facts by recall": percent(reached, facts),
-  };
+  return [
+    name,
+    percent(tally.openai, points),
+    percent(tally.anthropic, points),
+    percent(tally.unable, points),
+    `${at(0.1)}, ${at(0.5)}, ${at(0.9)} %`,
+    percent(tally.over, points),
+    percent(tally.changedAgain, points),
+    percent(read, facts),
+    percent(reached, facts),
+  ];
 }
 
-/** Prints one row a way. */
-export async function run(): Promise<void> {
-  const step = Number(Deno.env.get("SELVAGE_BENCH_STEP") ?? STEP) || STEP;
-  const counter = await loadCounter("o200k_base");
-  const { measure } = remember((text) => counter.count(text));
-  const recorded = hasCorpus()
-    ? readCorpus().filter(({ format, raw }) => format === "openai-chat" && !raw).map(({ messages }) =>
-      messages
-    )
-    : [];
-  if (recorded.length === 0) {
-    console.log("The recorded transcripts are not there: only generated ones are judged.");
-  }
-  const transcripts = [...[40, 90, 184].map((calls) => messagesOf(scenario(calls))), ...recorded];
-  await using peers = startPeers();
-  const tallies = new Map(waysOf(measure, peers).map((way) => [way, new Tally()]));
+/** A table as Markdown has it: what README shows is what is printed. */
+function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = COLUMNS.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  return [line(COLUMNS), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
+/** What to judge ways by. */
+export interface JudgeTranscripts {
+  readonly measure: (text: string) => number;
+  /** Every how many messages a point is looked at. Default 29. */
+  readonly step?: number;
+}
+
+/** Generated sessions of one long turn each, of 40, 90 and 184 calls. */
+export function generated(): readonly (readonly Json[])[] {
+  return [40, 90, 184].map((calls) => messagesOf(scenario(calls)));
+}
+
+/** Judges ways by transcripts: the table as Markdown, and how many points there were. */
+export async function judgeAll(
+  ways: readonly Way[],
+  transcripts: readonly (readonly Json[])[],
+  { measure, step = STEP }: JudgeTranscripts,
+): Promise<{ readonly table: string; readonly points: number }> {
+  const tallies = ways.map((way) => [way, new Tally()] as const);
   let point = 0;
   for (const messages of transcripts) {
     for (let length = FIRST_POINT; length <= messages.length; length++) {
@@ -116,5 +138,27 @@ export async function run(): Promise<void> {
       }
     }
   }
-  console.table(Object.fromEntries([...tallies].map(([{ name }, tally]) => [name, rowOf(tally)])));
+  return {
+    table: tableOf(tallies.map(([{ name }, tally]) => rowOf(name, tally))),
+    points: tallies[0]?.[1].points ?? 0,
+  };
+}
+
+/** Prints one row a way: of generated sessions, and of recorded ones where they are there. */
+export async function run(): Promise<void> {
+  const step = Number(Deno.env.get("SELVAGE_BENCH_STEP") ?? STEP) || STEP;
+  const counter = await loadCounter("o200k_base");
+  const { measure } = remember((text) => counter.count(text));
+  await using peers = await startPeers();
+  const ways = waysOf(measure, peers);
+  const print = async (kind: string, transcripts: readonly (readonly Json[])[]): Promise<void> => {
+    const { table, points } = await judgeAll(ways, transcripts, { measure, step });
+    console.log(
+      `${transcripts.length} ${kind} sessions, shortened ${points} times by each way:\n\n${table}\n`,
+    );
+  };
+  await print("generated", generated());
+  if (!hasCorpus()) return console.log("There are no recorded transcripts here to judge.");
+  const recorded = readCorpus().filter(({ format, raw }) => format === "openai-chat" && !raw);
+  await print("recorded", recorded.map(({ messages }) => messages));
 }
