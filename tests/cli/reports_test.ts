@@ -6,6 +6,8 @@ import { createPaint, plain, wrap } from "../../src/_cli_text.ts";
 import { describeTranscript } from "../../src/formats/describe.ts";
 import { readTranscript } from "../../src/formats/read.ts";
 import { call, result, user } from "../support/chat.ts";
+import { openaiFaults } from "../support/dialects.ts";
+import type { Json } from "../support/wire_json.ts";
 import { lines, ROOT, run, testInFolder, write } from "../support/command.ts";
 
 testInFolder(
@@ -146,32 +148,42 @@ Deno.test("createPaint() colours or leaves alone", () => {
   equal(createPaint(false).red("x"), "x");
 });
 
-testInFolder("README shows what the command really prints", async (folder) => {
-  const messages = [
-    user("Run the tests, then fix what fails."),
-    {
-      ...call("c1"),
-      tool_calls: [
-        { id: "c1", type: "function", function: { name: "run", arguments: '{"cmd":"npm test"}' } },
-        { id: "c2", type: "function", function: { name: "read", arguments: '{"path":"a.ts"}' } },
-      ],
-    },
-    result("c1", "2 passed, 1 failed"),
-    user("Never mind the file."),
-    { role: "assistant", content: "Then the failing test is left." },
-  ];
-  await write(`${folder}/trace.jsonl`, lines(messages));
+testInFolder("README shows what the command really prints of the sample", async (folder) => {
+  const file = await write(
+    `${folder}/trace.jsonl`,
+    await Deno.readTextFile(new URL("examples/trace.jsonl", ROOT)),
+  );
   const readme = await Deno.readTextFile(new URL("README.md", ROOT));
   for (const words of ["check", "repair --write"]) {
     const start = readme.indexOf(`    deno task cli ${words} trace.jsonl\n`);
     ok(start >= 0, words);
     const block = readme.slice(start).split("\n").slice(2);
     const shown = block.slice(0, block.findIndex((line) => !line.startsWith("    ")));
-    const { out } = await run([...words.split(" "), `${folder}/trace.jsonl`]);
-    const printed = out.replaceAll(`${folder}/`, "").split("\n");
-    for (const [index, line] of shown.entries()) {
-      if (line.trim() === "…") break;
-      equal(printed[index], line.slice(4), `line ${index} of ${words}`);
+    const { out } = await run([...words.split(" "), file]);
+    const printed = out.replaceAll(`${folder}/`, "").trimEnd().split("\n");
+    let at = 0;
+    for (const [index, line] of shown.map((text) => text.slice(4)).entries()) {
+      // Lines may be left out where README says so.
+      if (line.trim() === "…") continue;
+      if (shown[index - 1]?.trim() === "…") at = printed.indexOf(line, at);
+      equal(printed[at], line, `line ${index} of ${words}`);
+      at++;
     }
+    equal(at, printed.length, `${words} ends as README shows`);
   }
+});
+
+testInFolder("the sample is refused as it is, and neither mended nor compacted", async (folder) => {
+  const sample = await Deno.readTextFile(new URL("examples/trace.jsonl", ROOT));
+  const file = await write(`${folder}/trace.jsonl`, sample);
+  const messages = (text: string): readonly Json[] =>
+    text.trimEnd().split("\n").map((line) => JSON.parse(line));
+  ok(openaiFaults(messages(sample)).length > 0);
+  const mended = await run(["repair", file]);
+  deepEqual([mended.code, openaiFaults(messages(mended.out))], [0, []]);
+  const readme = await Deno.readTextFile(new URL("README.md", ROOT));
+  const [, budget = ""] = /deno task cli compact (--budget \d+) trace\.jsonl/.exec(readme) ?? [];
+  const compacted = await run(["compact", ...budget.split(" "), file]);
+  deepEqual([compacted.code, openaiFaults(messages(compacted.out))], [0, []]);
+  ok(messages(compacted.out).length < messages(sample).length);
 });
