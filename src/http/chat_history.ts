@@ -6,6 +6,7 @@
  */
 import { type Imported, importMessages } from "../compaction/import.ts";
 import type { Message } from "../core/message.ts";
+import { isObject } from "../formats/format.ts";
 import type { BeginsWith } from "../loop/agent.ts";
 import type { Entry } from "../ports.ts";
 import { type LoggedMessage, uiMessages } from "./encode/ui_messages.ts";
@@ -111,9 +112,7 @@ function sorted(value: unknown): string {
   return JSON.stringify(
     value,
     (_, inner) =>
-      typeof inner === "object" && inner !== null && !Array.isArray(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1))
-        : inner,
+      isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1)) : inner,
   );
 }
 

@@ -6,6 +6,7 @@
 import { isOwnCall } from "../compaction/render.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage } from "../core/message.ts";
+import { isObject } from "../formats/format.ts";
 import type { Model, ModelEvent, ModelFallback, ModelRequest, Usage } from "../ports.ts";
 import { abortable } from "./abortable.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
@@ -115,8 +116,6 @@ function answerOf({ type, reason, message, usage, model, tokenFactor, dialect }:
 /** The message with arguments that are objects, as providers take them back; what else a model makes stays as text. */
 function withObjects(message: AssistantMessage): AssistantMessage {
   if (typeof message.content === "string") return message;
-  const isObject = (input: unknown): boolean =>
-    typeof input === "object" && input !== null && !Array.isArray(input);
   const content = message.content.map((part) => {
     if (part.type !== "tool-call") return part;
     if (isDeeperThan(part.input, MAX_DEPTH)) {

@@ -6,10 +6,11 @@
  */
 import type { ToolResultPart } from "../core/message.ts";
 import { parseInput } from "../formats/call_input.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import { mergeUsage } from "../tokens/usage.ts";
 import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { textOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { streamError } from "./_stream_errors.ts";
 
@@ -17,7 +18,7 @@ import { streamError } from "./_stream_errors.ts";
 interface OpenBlock {
   readonly kind: "text" | "thinking" | "call" | "provider-call" | "whole";
   /** The block as it was started. */
-  readonly start: Fields;
+  readonly start: JsonObject;
   /** Text, thinking, or the text of the arguments. */
   text: string;
   signature: string;
@@ -31,7 +32,7 @@ export class MessageAssembler extends Assembler {
   /** Why the provider ended the message, empty before it said so. */
   stopReason = "";
   /** What the provider billed, in its own form. */
-  usage: Fields = {};
+  usage: JsonObject = {};
 
   readonly #firstCall: number;
   #calls = 0;
@@ -62,7 +63,7 @@ export class MessageAssembler extends Assembler {
     return this.#blocks.flatMap((block) => this.#part(block) ?? []);
   }
 
-  protected override take(frame: Fields, event: string): void {
+  protected override take(frame: JsonObject, event: string): void {
     // Proxies also pass errors on in the form of other protocols, without a type.
     if (frame.type === "error" || event === "error" || isObject(frame.error)) {
       this.failure = streamError(frame, { ...this.context, begun: this.begun });
@@ -95,7 +96,7 @@ export class MessageAssembler extends Assembler {
     }
   }
 
-  #open(start: Fields, index: unknown): OpenBlock {
+  #open(start: JsonObject, index: unknown): OpenBlock {
     const kind = kindOf(start);
     const call = kind === "call" ? this.#firstCall + this.#calls++ : -1;
     const block: OpenBlock = { kind, start, text: "", signature: "", citations: [], call };
@@ -127,7 +128,7 @@ export class MessageAssembler extends Assembler {
     if (part?.type === "text" || part?.type === "reasoning") this.endPart(part.type, part.providerOptions);
   }
 
-  #takeDelta(delta: Fields, index: unknown): void {
+  #takeDelta(delta: JsonObject, index: unknown): void {
     switch (delta.type) {
       case "text_delta":
         this.#append(this.#find("text", index), delta.text);
@@ -219,7 +220,7 @@ export class MessageAssembler extends Assembler {
     }
   }
 
-  #wholePart(start: Fields): AssistantPart {
+  #wholePart(start: JsonObject): AssistantPart {
     if (start.type === "redacted_thinking") {
       return { type: "reasoning", text: "", ...options({ redactedData: textOf(start.data) }) };
     }
@@ -240,18 +241,18 @@ export class MessageAssembler extends Assembler {
   }
 }
 
-function options(anthropic: Fields): { readonly providerOptions: { readonly anthropic: Fields } } {
+function options(anthropic: JsonObject): { readonly providerOptions: { readonly anthropic: JsonObject } } {
   return { providerOptions: { anthropic } };
 }
 
-function kindOf({ type }: Fields): OpenBlock["kind"] {
+function kindOf({ type }: JsonObject): OpenBlock["kind"] {
   if (type === "text" || type === "thinking") return type;
   if (type === "tool_use") return "call";
   return typeof type === "string" && type.endsWith("_tool_use") ? "provider-call" : "whole";
 }
 
 /** Arguments that came with the start of a call, undefined where they are yet to come. */
-function wholeInput({ input }: Fields): Fields | undefined {
+function wholeInput({ input }: JsonObject): JsonObject | undefined {
   return isObject(input) && Object.keys(input).length > 0 ? input : undefined;
 }
 
@@ -260,7 +261,7 @@ function inputOf({ start, text }: OpenBlock): unknown {
 }
 
 /** What a provider's tool answered, for people and for other models: without what only the provider can read. */
-function outputOf({ content, is_error }: Fields): ToolResultPart["output"] {
+function outputOf({ content, is_error }: JsonObject): ToolResultPart["output"] {
   const value = withoutEncrypted(content) ?? null;
   const isError = is_error === true || (isObject(content) && String(content.type).endsWith("_error"));
   return { type: isError ? "error-json" : "json", value };

@@ -5,11 +5,12 @@
  */
 import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
 import { parseInput } from "../formats/call_input.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
 import { openaiUsage } from "../tokens/usage.ts";
 import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse } from "./_errors.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { textOf } from "./_json.ts";
 import { streamError } from "./_stream_errors.ts";
 
 /** A call while its fragments come in. */
@@ -64,7 +65,7 @@ export class AnswerAssembler extends Assembler {
     return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
   }
 
-  protected override take(chunk: Fields, event: string): void {
+  protected override take(chunk: JsonObject, event: string): void {
     const error = chunk.error ?? undefined;
     if (error !== undefined || event === "error" || chunk.object === "error") {
       this.failure = streamError(chunk, { ...this.context, begun: this.begun });
@@ -87,7 +88,7 @@ export class AnswerAssembler extends Assembler {
     }
   }
 
-  #takeDelta(delta: Fields): void {
+  #takeDelta(delta: JsonObject): void {
     const reasoning = textOf(delta.reasoning_content ?? delta.reasoning);
     if (reasoning !== "") {
       this.#reasoning += reasoning;
@@ -114,7 +115,7 @@ export class AnswerAssembler extends Assembler {
     }
   }
 
-  #takeFragment(fragment: Fields, place: number): void {
+  #takeFragment(fragment: JsonObject, place: number): void {
     const body = isObject(fragment.function) ? fragment.function : {};
     const id = textOf(fragment.id);
     const name = textOf(body.name);

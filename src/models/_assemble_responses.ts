@@ -5,11 +5,12 @@
  * which reasoning) is kept in `providerOptions.openai`; `_items_responses.ts` is the way back.
  */
 import type { AssistantMessage } from "../core/message.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
 import { openaiUsage } from "../tokens/usage.ts";
 import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { textOf } from "./_json.ts";
 import { kindOf, type OutputItem, outputParts, wholeText } from "./_output_responses.ts";
 import { streamError } from "./_stream_errors.ts";
 
@@ -67,7 +68,7 @@ export class ResponseAssembler extends Assembler {
     else super.accept(data, source);
   }
 
-  protected override take(frame: Fields, event: string): void {
+  protected override take(frame: JsonObject, event: string): void {
     const type = textOf(frame.type) || event;
     const piece = PIECES.get(type);
     if (piece !== undefined) return this.#takePiece(frame, piece);
@@ -103,7 +104,7 @@ export class ResponseAssembler extends Assembler {
     this.failure = streamError(frame, { ...this.context, begun: this.begun });
   }
 
-  #takePiece(frame: Fields, [kind, section]: readonly [OutputItem["kind"], string]): void {
+  #takePiece(frame: JsonObject, [kind, section]: readonly [OutputItem["kind"], string]): void {
     const delta = textOf(frame.delta);
     if (delta === "") return;
     let item = this.#find(kind, frame);
@@ -128,7 +129,7 @@ export class ResponseAssembler extends Assembler {
    * The item that a piece belongs to. Its id and its index should say the same; but some servers leave one of them
    * out, give every item index 0, or give every event an id of its own.
    */
-  #find(kind: OutputItem["kind"], { item_id, output_index }: Fields): OutputItem | undefined {
+  #find(kind: OutputItem["kind"], { item_id, output_index }: JsonObject): OutputItem | undefined {
     const id = textOf(item_id);
     const byIndex = typeof output_index === "number" ? this.#byIndex.get(output_index) : undefined;
     const byId = id === "" ? undefined : this.#byId.get(id);
@@ -139,7 +140,7 @@ export class ResponseAssembler extends Assembler {
     return isPlaced && kind !== "call" ? undefined : this.#items.findLast((item) => item.kind === kind);
   }
 
-  #open(start: Fields, index: unknown): OutputItem {
+  #open(start: JsonObject, index: unknown): OutputItem {
     const kind = kindOf(start);
     const id = textOf(start.id);
     const known = id === "" ? undefined : this.#byId.get(id);
@@ -174,7 +175,7 @@ export class ResponseAssembler extends Assembler {
     }
   }
 
-  #close(whole: Fields, index: unknown): void {
+  #close(whole: JsonObject, index: unknown): void {
     const kind = kindOf(whole);
     const found = this.#find(kind, { item_id: whole.id, output_index: index });
     const isOther = found === undefined || found.isWhole;
@@ -183,7 +184,7 @@ export class ResponseAssembler extends Assembler {
   }
 
   /** Takes an item as the provider says that it is, and passes on what of it was not seen yet. */
-  #settle(item: OutputItem, whole: Fields): void {
+  #settle(item: OutputItem, whole: JsonObject): void {
     item.item = whole;
     item.isWhole = true;
     this.#begin(item);
@@ -210,7 +211,7 @@ export class ResponseAssembler extends Assembler {
     }
   }
 
-  #end(response: Fields, isIncomplete: boolean): void {
+  #end(response: JsonObject, isIncomplete: boolean): void {
     const output = Array.isArray(response.output) ? response.output.filter(isObject) : [];
     const ids = new Set(output.map(({ id }) => textOf(id)));
     for (const [index, whole] of output.entries()) {
@@ -240,19 +241,19 @@ export class ResponseAssembler extends Assembler {
   }
 
   /** Whether the provider has answered its own call: most such items hold both, a few come as two. */
-  #isAnswered({ call_id, type }: Fields): boolean {
+  #isAnswered({ call_id, type }: JsonObject): boolean {
     return call_id === undefined || call_id === null ||
       this.#items.some(({ item }) => item.type === `${type}_output` && item.call_id === call_id);
   }
 }
 
 /** What of a whole item is taken as not said yet when it is opened: `#settle` says it. */
-function unsaid(kind: OutputItem["kind"]): Fields {
+function unsaid(kind: OutputItem["kind"]): JsonObject {
   return kind === "call" ? { arguments: "" } : { content: [], summary: [] };
 }
 
 function finishReason(
-  response: Fields,
+  response: JsonObject,
   { hasCalls, isIncomplete }: { readonly hasCalls: boolean; readonly isIncomplete: boolean },
 ): FinishReason {
   if (isIncomplete || response.status === "incomplete") {

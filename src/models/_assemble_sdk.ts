@@ -1,10 +1,11 @@
 /** The parts of an AI SDK stream put together to one answer. Private to the adapters. */
 import type { AssistantMessage, FilePart, ProviderOptions, ToolResultPart } from "../core/message.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { Clock, ModelEvent, Usage } from "../ports.ts";
 import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext, noRoom, streamCut } from "./_errors.ts";
 import { type Ending, finishReason, readEnding, usageOf } from "./_finish_sdk.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { textOf } from "./_json.ts";
 import { madePart, metadataOf, type OpenPart } from "./_output_sdk.ts";
 import { OWN } from "./_prompt_sdk.ts";
 import { sdkFailure } from "./_sdk_errors.ts";
@@ -57,7 +58,7 @@ export class PartAssembler extends Assembler {
     return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
   }
 
-  protected override take(part: Fields): void {
+  protected override take(part: JsonObject): void {
     switch (part.type) {
       case "text-start":
       case "reasoning-start":
@@ -123,14 +124,14 @@ export class PartAssembler extends Assembler {
     return made;
   }
 
-  #start(kind: "text" | "reasoning", part: Fields): OpenPart {
+  #start(kind: "text" | "reasoning", part: JsonObject): OpenPart {
     const made = this.#add({ kind });
     this.#open.set(`${kind} ${part.id}`, made);
     this.#note(made, part);
     return made;
   }
 
-  #takeText(kind: "text" | "reasoning", part: Fields): void {
+  #takeText(kind: "text" | "reasoning", part: JsonObject): void {
     const open = this.#open.get(`${kind} ${part.id}`) ?? this.#start(kind, part);
     this.#note(open, part);
     const text = textOf(part.delta);
@@ -139,7 +140,7 @@ export class PartAssembler extends Assembler {
     this.push({ type: kind === "text" ? "text.delta" : "reasoning.delta", text });
   }
 
-  #endPart(kind: "text" | "reasoning", part: Fields): void {
+  #endPart(kind: "text" | "reasoning", part: JsonObject): void {
     const open = this.#open.get(`${kind} ${part.id}`);
     if (open === undefined) return;
     this.#note(open, part);
@@ -147,7 +148,7 @@ export class PartAssembler extends Assembler {
     if (made !== null) this.endPart(kind, made.providerOptions);
   }
 
-  #startCall(part: Fields, id: unknown): OpenPart {
+  #startCall(part: JsonObject, id: unknown): OpenPart {
     const name = textOf(part.toolName);
     const isProviderRun = part.providerExecuted === true;
     const call = isProviderRun ? -1 : this.#calls++;
@@ -160,7 +161,7 @@ export class PartAssembler extends Assembler {
     return made;
   }
 
-  #takeInput(part: Fields): void {
+  #takeInput(part: JsonObject): void {
     const open = this.#open.get(`call ${part.id}`);
     if (open === undefined || open.isWhole) {
       this.failure = badResponse("arguments without their tool call", this.context);
@@ -175,7 +176,7 @@ export class PartAssembler extends Assembler {
   }
 
   /** Takes a call as the provider says that it is, and passes on what of it was not seen yet. */
-  #takeCall(part: Fields): void {
+  #takeCall(part: JsonObject): void {
     const open = this.#begunCall(part) ?? this.#startCall(part, part.toolCallId);
     this.#note(open, part);
     open.isWhole = true;
@@ -198,14 +199,14 @@ export class PartAssembler extends Assembler {
   }
 
   /** The call that was begun and is now told whole: ids may clash, so that one of the same name comes first. */
-  #begunCall({ toolCallId, toolName }: Fields): OpenPart | undefined {
+  #begunCall({ toolCallId, toolName }: JsonObject): OpenPart | undefined {
     const begun = this.#parts.filter(({ id, isWhole, kind }) =>
       kind === "call" && !isWhole && id === textOf(toolCallId)
     );
     return begun.find(({ name }) => name === toolName) ?? begun[0];
   }
 
-  #takeResult(part: Fields): void {
+  #takeResult(part: JsonObject): void {
     const toolCallId = textOf(part.toolCallId);
     const value = part.result ?? null;
     const output: ToolResultPart["output"] = { type: part.isError === true ? "error-json" : "json", value };
@@ -224,7 +225,7 @@ export class PartAssembler extends Assembler {
     this.#add({ kind: "whole", whole });
   }
 
-  #takeFile(part: Fields): void {
+  #takeFile(part: JsonObject): void {
     const { data, url } = isObject(part.data) ? part.data : { data: part.data, url: undefined };
     const file: FilePart = {
       type: "file",
@@ -236,7 +237,7 @@ export class PartAssembler extends Assembler {
     this.#add({ kind: "whole", whole: file });
   }
 
-  #takeCustom(part: Fields): void {
+  #takeCustom(part: JsonObject): void {
     const custom = textOf(part.kind);
     // What the message said of itself; it is not to be sent back.
     if (custom === "" || custom.endsWith(".message_start")) return;
@@ -244,7 +245,7 @@ export class PartAssembler extends Assembler {
     this.#add({ kind: "whole", whole: { type: "reasoning", text: "", providerOptions } });
   }
 
-  #finish(part: Fields): void {
+  #finish(part: JsonObject): void {
     const end = readEnding(part);
     if (end === null) {
       this.failure = streamCut(this.context);
@@ -264,17 +265,17 @@ export class PartAssembler extends Assembler {
   }
 
   /** Keeps what the provider says about a part: field by field, the last word counts. */
-  #note(open: OpenPart, part: Fields): void {
+  #note(open: OpenPart, part: JsonObject): void {
     for (const [provider, fields] of Object.entries(metadataOf(part))) {
       open.metadata = { ...open.metadata, [provider]: { ...open.metadata[provider], ...fields } };
     }
   }
 
-  #ownOptions(part: Fields): ProviderOptions {
+  #ownOptions(part: JsonObject): ProviderOptions {
     return { ...metadataOf(part), [OWN]: { from: this.#from } };
   }
 }
 
-function kindOf({ type }: Fields): "text" | "reasoning" {
+function kindOf({ type }: JsonObject): "text" | "reasoning" {
   return textOf(type).startsWith("text") ? "text" : "reasoning";
 }

@@ -1,9 +1,9 @@
 /** What the assemblers of all protocols do alike: take frames in, give events out. Private to the adapters. */
 import type { ProviderOptions } from "../core/message.ts";
 import type { SelvageError } from "../core/errors.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { ModelEvent } from "../ports.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
-import { type Fields, isObject } from "./_json.ts";
 
 /** A piece of an answer that is passed on as it comes. */
 export type Delta =
@@ -70,7 +70,7 @@ export abstract class Assembler {
   }
 
   /** Takes one frame in, `event` being its name or empty. */
-  protected abstract take(frame: Fields, event: string): void;
+  protected abstract take(frame: JsonObject, event: string): void;
 
   /** Puts a piece behind those that wait to be drained. */
   protected push(delta: Delta): void {

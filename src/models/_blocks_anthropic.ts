@@ -8,8 +8,8 @@ import type {
   ToolOutput,
   ToolResultPart,
 } from "../core/message.ts";
+import { isObject } from "../formats/format.ts";
 import { describeFile, imageType } from "./_files.ts";
-import { isObject } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 

@@ -1,6 +1,7 @@
 /** What went wrong at a provider, as one of our errors, whatever its protocol. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
-import { isObject, parseJson } from "./_json.ts";
+import { isObject } from "../formats/format.ts";
+import { parseJson } from "./_json.ts";
 
 /** What every error of one adapter shares. */
 export interface ErrorContext {

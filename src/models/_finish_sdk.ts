@@ -1,6 +1,7 @@
 /** How an AI SDK stream says that it has ended, and what it cost. Private to the adapters. */
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { FinishReason, Usage } from "../ports.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { textOf } from "./_json.ts";
 
 /** Why a stream has ended: in the interface's words, and in the provider's own. */
 export interface Ending {
@@ -9,7 +10,7 @@ export interface Ending {
 }
 
 /** Reads a `finish` part; null where the provider has not said that the answer is whole. */
-export function readEnding({ finishReason }: Fields): Ending | null {
+export function readEnding({ finishReason }: JsonObject): Ending | null {
   // Version 2 has the one word only.
   const isPair = isObject(finishReason);
   const raw = isPair ? textOf(finishReason.raw) : "";

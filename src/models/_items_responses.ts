@@ -8,8 +8,9 @@ import type {
   ToolOutput,
   ToolResultPart,
 } from "../core/message.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import { describeFile, imageType } from "./_files.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { textOf } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
@@ -25,7 +26,7 @@ export interface ItemOptions {
 
 /** What a message is on the wire. */
 export interface MessageItems {
-  readonly items: readonly Fields[];
+  readonly items: readonly JsonObject[];
   /** Ids of items: none may come twice. */
   readonly itemIds: readonly string[];
 }
@@ -71,16 +72,16 @@ function userContent(content: string | readonly (TextPart | FilePart)[]): unknow
   return parts;
 }
 
-function contentPart(part: TextPart | FilePart): readonly Fields[] {
+function contentPart(part: TextPart | FilePart): readonly JsonObject[] {
   if (part.type === "file") return [filePart(part)];
   return isBlank(part.text) ? [] : [inputText(part.text)];
 }
 
-function inputText(text: string): Fields {
+function inputText(text: string): JsonObject {
   return { type: "input_text", text };
 }
 
-function filePart(part: FilePart): Fields {
+function filePart(part: FilePart): JsonObject {
   const { filename, mediaType } = part;
   if (mediaType.startsWith("image/")) {
     if (isRemote(part)) return { type: "input_image", image_url: part.data };
@@ -103,11 +104,11 @@ function nameOf(mediaType: string): string {
   return `file.${subtype === "plain" ? "txt" : subtype.replace(/[^a-z0-9].*$/i, "") || "bin"}`;
 }
 
-function resultItem({ output }: ToolResultPart, call_id: string): Fields {
+function resultItem({ output }: ToolResultPart, call_id: string): JsonObject {
   return { type: "function_call_output", call_id, output: outputOf(output) };
 }
 
-function outputOf(output: ToolOutput): string | readonly Fields[] {
+function outputOf(output: ToolOutput): string | readonly JsonObject[] {
   switch (output.type) {
     case "text":
       return isBlank(output.value) ? NO_OUTPUT : output.value;
@@ -135,10 +136,10 @@ function outputOf(output: ToolOutput): string | readonly Fields[] {
  */
 class AssistantItems {
   readonly #options: ItemOptions;
-  readonly #items: Fields[] = [];
+  readonly #items: JsonObject[] = [];
   readonly #itemIds: string[] = [];
   /** Reasoning that waits for the item behind it. */
-  #held: readonly Fields[] = [];
+  #held: readonly JsonObject[] = [];
 
   constructor(options: ItemOptions) {
     this.#options = options;
@@ -194,7 +195,7 @@ class AssistantItems {
     }
   }
 
-  #pushText(text: string, own: Fields): void {
+  #pushText(text: string, own: JsonObject): void {
     if (isBlank(text)) return;
     const id = this.#idBehindReasoning(own);
     const more = isObject(own.more) ? own.more : {};
@@ -212,7 +213,7 @@ class AssistantItems {
   }
 
   /** Sends an item as it came; false where it cannot go back. */
-  #pushRaw(item: Fields, own: Fields): boolean {
+  #pushRaw(item: JsonObject, own: JsonObject): boolean {
     const isBehind = typeof own.after === "string";
     if (this.#takeHeld(own) !== isBehind) return false;
     this.#items.push(item);
@@ -220,14 +221,14 @@ class AssistantItems {
     return true;
   }
 
-  #idBehindReasoning(own: Fields): Fields {
+  #idBehindReasoning(own: JsonObject): JsonObject {
     if (!this.#takeHeld(own) || textOf(own.id) === "") return {};
     this.#note(own);
     return { id: own.id };
   }
 
   /** Sends the reasoning that waits where the next item is the one that followed it; else it is let go. */
-  #takeHeld(own: Fields): boolean {
+  #takeHeld(own: JsonObject): boolean {
     const held = this.#isNext(own) ? this.#held : [];
     this.#held = [];
     for (const item of held) {
@@ -238,22 +239,22 @@ class AssistantItems {
   }
 
   /** Whether a part has directly followed the reasoning that waits. */
-  #isNext({ after }: Fields): boolean {
+  #isNext({ after }: JsonObject): boolean {
     const last = this.#held.at(-1);
     return last !== undefined && textOf(last.id) === after;
   }
 
-  #note({ id }: Fields): void {
+  #note({ id }: JsonObject): void {
     if (textOf(id) !== "") this.#itemIds.push(textOf(id));
   }
 
   /** What the model itself has left with a part. Another one's opaque content would be refused. */
-  #own({ providerOptions }: AssistantPart): Fields {
+  #own({ providerOptions }: AssistantPart): JsonObject {
     const own = providerOptions?.["openai"];
     return own !== undefined && own.from === this.#options.from && this.#options.keepsOpaque ? own : {};
   }
 }
 
-function isReasoning(item: unknown): item is Fields {
+function isReasoning(item: unknown): item is JsonObject {
   return isObject(item) && item.type === "reasoning" && textOf(item.encrypted_content) !== "";
 }

@@ -1,14 +1,15 @@
 /** Output items of a response as parts of a message. Private to the adapters. */
 import type { ToolResultPart } from "../core/message.ts";
 import { parseInput } from "../formats/call_input.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
+import { textOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 
 /** An output item while its pieces come in. */
 export interface OutputItem {
   readonly kind: "message" | "reasoning" | "call" | "provider-call" | "opaque";
   /** The item as it was last shown. */
-  item: Fields;
+  item: JsonObject;
   /** True once it was shown whole. */
   isWhole: boolean;
   /** Text, reasoning, or the text of the arguments. */
@@ -20,14 +21,14 @@ export interface OutputItem {
 }
 
 /** What kind of item this is. */
-export function kindOf({ type = "message" }: Fields): OutputItem["kind"] {
+export function kindOf({ type = "message" }: JsonObject): OutputItem["kind"] {
   if (type === "message" || type === "reasoning") return type;
   if (type === "function_call") return "call";
   return typeof type === "string" && type.endsWith("_call") ? "provider-call" : "opaque";
 }
 
 /** All that an item says, as its pieces say it. */
-export function wholeText(item: Fields, kind: OutputItem["kind"]): string {
+export function wholeText(item: JsonObject, kind: OutputItem["kind"]): string {
   switch (kind) {
     case "message":
       return texts(item.content).join("");
@@ -65,7 +66,7 @@ export function outputParts(items: readonly OutputItem[], from: string): readonl
   });
 }
 
-type Keep = (own: Fields) => Pick<AssistantPart, "providerOptions">;
+type Keep = (own: JsonObject) => Pick<AssistantPart, "providerOptions">;
 
 function partsOf(output: OutputItem, keep: Keep): readonly AssistantPart[] {
   const { call, isWhole, item, kind, text } = output;
@@ -98,7 +99,7 @@ function partsOf(output: OutputItem, keep: Keep): readonly AssistantPart[] {
   }
 }
 
-function messageOptions(item: Fields): Fields {
+function messageOptions(item: JsonObject): JsonObject {
   const parts = Array.isArray(item.content) ? item.content.filter(isObject) : [];
   const annotations = parts.flatMap((part) => Array.isArray(part.annotations) ? part.annotations : []);
   return {
@@ -110,7 +111,7 @@ function messageOptions(item: Fields): Fields {
 }
 
 /** A tool that the provider has run: one item of its, a call and a result of ours. */
-function providerParts(item: Fields, keep: Keep): readonly AssistantPart[] {
+function providerParts(item: JsonObject, keep: Keep): readonly AssistantPart[] {
   const { action, arguments: given, error, id: _, name, status, type, ...rest } = item;
   const toolName = textOf(name) || textOf(type).replace(/_call$/, "");
   const toolCallId = textOf(item.id) || textOf(item.call_id) || toolName;

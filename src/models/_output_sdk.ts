@@ -1,7 +1,7 @@
 /** Parts of an AI SDK stream as parts of a message. Private to the adapters. */
 import type { ProviderOptions } from "../core/message.ts";
 import { parseInput } from "../formats/call_input.ts";
-import { type Fields, isObject } from "./_json.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { OWN } from "./_prompt_sdk.ts";
 
@@ -54,9 +54,9 @@ export function madePart(part: OpenPart, from: string): AssistantPart | null {
 }
 
 /** What the provider says of a part: by provider, field by field. */
-export function metadataOf({ providerMetadata }: Fields): ProviderOptions {
+export function metadataOf({ providerMetadata }: JsonObject): ProviderOptions {
   if (!isObject(providerMetadata)) return {};
-  const entries = Object.entries(providerMetadata).filter((entry): entry is [string, Fields] =>
+  const entries = Object.entries(providerMetadata).filter((entry): entry is [string, JsonObject] =>
     isObject(entry[1])
   );
   return Object.fromEntries(entries);

@@ -4,9 +4,9 @@
  */
 import { base64Of, isRemote } from "../core/files.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart } from "../core/message.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import type { ModelRequest } from "../ports.ts";
 import { describeFile, imageType } from "./_files.ts";
-import { type Fields, isObject } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
@@ -25,8 +25,8 @@ export interface PromptOptions {
 
 /** A message of the prompt, and results that belong into the next one. */
 interface Rendered {
-  readonly message: { readonly role: string; readonly content: string | readonly Fields[] };
-  readonly owed: readonly Fields[];
+  readonly message: { readonly role: string; readonly content: string | readonly JsonObject[] };
+  readonly owed: readonly JsonObject[];
 }
 
 type Result = { readonly type: string; readonly value?: unknown };
@@ -52,7 +52,7 @@ export class PromptRenderer {
     }
     const said = messages.filter(({ role }) => role !== "system");
     if (said[0]?.role !== "user") prompt.push({ role: "user", content: [textPart(NO_TEXT)] });
-    let owed: readonly Fields[] = [];
+    let owed: readonly JsonObject[] = [];
     for (const message of said) {
       const rendered = this.#message(message);
       const { content, role } = rendered.message;
@@ -109,19 +109,19 @@ export class PromptRenderer {
     }
   }
 
-  #userParts(content: string | readonly (TextPart | FilePart)[]): readonly Fields[] {
+  #userParts(content: string | readonly (TextPart | FilePart)[]): readonly JsonObject[] {
     const parts = typeof content === "string" ? [textPart(content)] : content;
-    return parts.flatMap((part): readonly Fields[] =>
+    return parts.flatMap((part): readonly JsonObject[] =>
       part.type === "file" ? [this.#file(part)] : isBlank(part.text) ? [] : [{ ...part }]
     );
   }
 
-  #file(part: FilePart): Fields {
+  #file(part: FilePart): JsonObject {
     if (this.#describesFiles && !part.mediaType.startsWith("image/")) return textPart(describeFile(part));
     return { ...part, ...this.#fileData(part) };
   }
 
-  #fileData(part: FilePart): Fields {
+  #fileData(part: FilePart): JsonObject {
     const isV4 = this.#options.version === "v4";
     if (isRemote(part)) {
       const url = new URL(part.data);
@@ -135,10 +135,10 @@ export class PromptRenderer {
 
   #assistantParts(
     content: AssistantMessage["content"],
-  ): { readonly parts: readonly Fields[]; readonly owed: readonly Fields[] } {
+  ): { readonly parts: readonly JsonObject[]; readonly owed: readonly JsonObject[] } {
     if (typeof content === "string") return { parts: isBlank(content) ? [] : [textPart(content)], owed: [] };
-    const parts: Fields[] = [];
-    const owed: Fields[] = [];
+    const parts: JsonObject[] = [];
+    const owed: JsonObject[] = [];
     for (const part of content) {
       switch (part.type) {
         case "text":
@@ -177,7 +177,7 @@ export class PromptRenderer {
     return providerOptions?.[OWN]?.["from"] === this.#options.from;
   }
 
-  #result(part: ToolResultPart): Fields {
+  #result(part: ToolResultPart): JsonObject {
     return { ...part, output: this.#output(part) };
   }
 
@@ -214,7 +214,7 @@ export class PromptRenderer {
   }
 
   /** A part of a result. Each version of the interface has another form for files here. */
-  #inResult(part: TextPart | FilePart): readonly Fields[] {
+  #inResult(part: TextPart | FilePart): readonly JsonObject[] {
     const { version } = this.#options;
     if (part.type === "text") return isBlank(part.text) ? [] : [{ ...part }];
     const isImage = part.mediaType.startsWith("image/");
@@ -231,12 +231,12 @@ export class PromptRenderer {
   }
 }
 
-function textPart(text: string): TextPart & Fields {
+function textPart(text: string): TextPart & JsonObject {
   return { type: "text", text };
 }
 
 /** A part that only the provider knows, which travels as reasoning without a text. */
-function customPart({ providerOptions }: AssistantPart): Fields | undefined {
+function customPart({ providerOptions }: AssistantPart): JsonObject | undefined {
   const { [OWN]: own, ...rest } = providerOptions ?? {};
   if (!isObject(own) || typeof own.custom !== "string") return undefined;
   return { type: "custom", kind: own.custom, providerOptions: rest };

@@ -5,11 +5,11 @@
  * new plus one copy of the bytes, however long the history has grown.
  */
 import type { Message } from "../core/message.ts";
+import type { JsonObject } from "../formats/format.ts";
 import type { ModelRequest, ToolSchema } from "../ports.ts";
 import { encodeItems, joinBody } from "./_bytes.ts";
 import { CallIds } from "./_call_ids.ts";
 import { idsOf, messageItems } from "./_items_responses.ts";
-import type { Fields } from "./_json.ts";
 import { responsesSettings } from "./_settings.ts";
 import { NO_TEXT } from "./_texts.ts";
 
@@ -22,8 +22,8 @@ export interface ResponsesBodyOptions {
   /** Which model is asked, and where: only what comes from there can go back opaque. */
   readonly from: string;
   /** Sent as it is. */
-  readonly reasoning?: Fields;
-  readonly providerTools: readonly Fields[];
+  readonly reasoning?: JsonObject;
+  readonly providerTools: readonly JsonObject[];
 }
 
 interface Encoded {
@@ -129,7 +129,7 @@ export class ResponsesEncoder {
 }
 
 /** A tool for the model. Not strict: the service would make every argument a required one. */
-function renderTool({ description, inputSchema, name }: ToolSchema): Fields {
+function renderTool({ description, inputSchema, name }: ToolSchema): JsonObject {
   return {
     type: "function",
     name,

@@ -1,5 +1,6 @@
 /** What models of the AI SDK throw, or put into their streams, as one of our errors. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
+import { isObject, type JsonObject } from "../formats/format.ts";
 import {
   badResponse,
   type ErrorContext,
@@ -9,7 +10,7 @@ import {
   unreachable,
   upstreamFields,
 } from "./_errors.ts";
-import { type Fields, isObject, textOf } from "./_json.ts";
+import { textOf } from "./_json.ts";
 import { parseRetryAfter } from "./_retry.ts";
 import { streamError } from "./_stream_errors.ts";
 
@@ -53,7 +54,7 @@ export function sdkFailure(error: unknown, context: SdkErrorContext): SelvageErr
 }
 
 function ofThrown(error: Error, given: SdkErrorContext): SelvageError {
-  const { isRetryable, responseBody, statusCode, url } = error as Error & Fields;
+  const { isRetryable, responseBody, statusCode, url } = error as Error & JsonObject;
   // Where the package has sent the request is known from its own error only.
   const origin = URL.parse(textOf(url))?.origin;
   const context = origin === undefined ? given : { ...given, origin };
@@ -95,7 +96,7 @@ function ofPayload(payload: unknown, context: SdkErrorContext): SelvageError {
 }
 
 function retryAfter(error: Error, { now }: SdkErrorContext): number | undefined {
-  const { responseHeaders } = error as Error & Fields;
+  const { responseHeaders } = error as Error & JsonObject;
   const value = isObject(responseHeaders) ? responseHeaders["retry-after"] : undefined;
   return parseRetryAfter(typeof value === "string" ? value : null, now);
 }

@@ -1,20 +1,20 @@
 /** The settings of a request in the words of each protocol. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
 import type { AnswerFormat, ModelSettings } from "../core/settings.ts";
-import type { Fields } from "./_json.ts";
+import type { JsonObject } from "../formats/format.ts";
 
 /** An object without the fields that have no value. */
-function defined(fields: Fields): Fields {
+function defined(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function schemaFields(format: Extract<AnswerFormat, { kind: "json-schema" }>): Fields {
+function schemaFields(format: Extract<AnswerFormat, { kind: "json-schema" }>): JsonObject {
   const { description, name, schema, strict } = format;
   return defined({ name, description, schema, strict });
 }
 
-/** Fields of a Chat Completions body. A choice of tools without a tool is refused there. */
-export function chatSettings(settings: ModelSettings, hasTools: boolean): Fields {
+/** JsonObject of a Chat Completions body. A choice of tools without a tool is refused there. */
+export function chatSettings(settings: ModelSettings, hasTools: boolean): JsonObject {
   const { format, toolChoice } = settings;
   const choice = typeof toolChoice === "object"
     ? { type: "function", function: { name: toolChoice.tool } }
@@ -36,8 +36,8 @@ export function chatSettings(settings: ModelSettings, hasTools: boolean): Fields
   });
 }
 
-/** Fields of a Responses body beside `reasoning`. It has no place for penalties, seed and stop texts. */
-export function responsesSettings(settings: ModelSettings, hasTools: boolean): Fields {
+/** JsonObject of a Responses body beside `reasoning`. It has no place for penalties, seed and stop texts. */
+export function responsesSettings(settings: ModelSettings, hasTools: boolean): JsonObject {
   const { format, toolChoice } = settings;
   return defined({
     temperature: settings.temperature,
@@ -62,7 +62,7 @@ export function responsesSettings(settings: ModelSettings, hasTools: boolean): F
 const MAX_TEMPERATURE = 1;
 
 /**
- * Fields of a Messages body. It has no place for penalties, seed and effort; a model that thinks is not told how to
+ * JsonObject of a Messages body. It has no place for penalties, seed and effort; a model that thinks is not told how to
  * draw, nor which tool to call; temperature and share together are refused by newer models.
  *
  * @throws SelvageError `setting_unsupported` for JSON without a schema.
@@ -70,7 +70,7 @@ const MAX_TEMPERATURE = 1;
 export function messagesSettings(
   settings: ModelSettings,
   { hasTools, isThinking }: { readonly hasTools: boolean; readonly isThinking: boolean },
-): Fields {
+): JsonObject {
   const { format, stop, temperature, topP } = settings;
   if (format?.kind === "json") {
     throw new SelvageError(
@@ -109,7 +109,7 @@ function messagesChoice({ parallelToolCalls, toolChoice }: ModelSettings, isThin
 const SDK_EFFORTS = new Set(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
 /** Call options of the AI SDK's provider interface. It has no place for calls one at a time. */
-export function sdkSettings(settings: ModelSettings, hasTools: boolean): Fields {
+export function sdkSettings(settings: ModelSettings, hasTools: boolean): JsonObject {
   const { effort, format, toolChoice } = settings;
   return defined({
     temperature: settings.temperature,

@@ -5,11 +5,11 @@
  */
 import type { SelvageError } from "../core/errors.ts";
 import type { ProviderOptions } from "../core/message.ts";
+import type { JsonObject } from "../formats/format.ts";
 import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
 import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
 import { PartAssembler } from "./_assemble_sdk.ts";
 import { streamCut } from "./_errors.ts";
-import type { Fields } from "./_json.ts";
 import { PromptRenderer } from "./_prompt_sdk.ts";
 import { isRetried, retryDelay } from "./_retry.ts";
 import { sdkSettings } from "./_settings.ts";
@@ -191,6 +191,6 @@ function openStream(languageModel: AiSdkLanguageModel, call: AiSdkCallOptions): 
   return { open: () => Promise.race([begin(), stopped.promise]), stop };
 }
 
-function functionTool({ description, inputSchema, name }: ToolSchema): Fields {
+function functionTool({ description, inputSchema, name }: ToolSchema): JsonObject {
   return { type: "function", name, ...(description === "" ? {} : { description }), inputSchema };
 }

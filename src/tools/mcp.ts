@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isObject } from "../formats/format.ts";
 import type { AgentTools, ToolsOf } from "../loop/agent.ts";
 import { bounded } from "../loop/bounded.ts";
 import { systemClock } from "../loop/clock.ts";
@@ -172,10 +173,7 @@ class Server {
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(isRepeatable ? { sideEffect: "none" as const } : {}),
       // The server checks its arguments itself, and says best what is wrong with them.
-      parse: (value) =>
-        typeof value === "object" && value !== null && !Array.isArray(value)
-          ? { ok: true, value }
-          : { ok: false, message: "wanted an object" },
+      parse: (value) => isObject(value) ? { ok: true, value } : { ok: false, message: "wanted an object" },
       execute: (input, context) => this.#call(call(input), context),
       ...(needsApproval === false ? {} : {
         needsApproval: (input: unknown, context: ToolContext) =>

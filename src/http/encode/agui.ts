@@ -4,7 +4,7 @@
  * @module
  */
 import { wireId } from "../../compaction/context.ts";
-import { isObject } from "../../formats/format.ts";
+import { isObject, type JsonObject } from "../../formats/format.ts";
 import { isApplied, type TurnEvent } from "../../loop/events.ts";
 import { contentOf } from "../agui_content.ts";
 import { interruptId } from "../decode/agui_request.ts";
@@ -32,7 +32,6 @@ const APPROVAL_SCHEMA = {
   required: ["approved"],
 };
 
-type Fields = Readonly<Record<string, unknown>>;
 type Ended = Extract<TurnEvent, { type: "turn.finished" | "turn.paused" }>;
 
 /** Makes the frames of one run. */
@@ -85,7 +84,7 @@ export class AguiEncoder {
     return this.#step.flush();
   }
 
-  #outcome(end: Ended): Fields {
+  #outcome(end: Ended): JsonObject {
     if (end.type === "turn.finished") return { type: end.reason === "aborted" ? "cancelled" : "success" };
     const { turn } = this.#options;
     const asked = end.pending.filter(({ reason }) => reason === "approval");
@@ -105,7 +104,7 @@ export class AguiEncoder {
     };
   }
 
-  #usage({ model = this.#options.model, usage }: Ended): readonly Fields[] {
+  #usage({ model = this.#options.model, usage }: Ended): readonly JsonObject[] {
     return [{ model, ...usageMetadata(usage) }];
   }
 

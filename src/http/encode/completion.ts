@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { JsonObject } from "../../formats/format.ts";
 import { eventNumber, type TurnEvent } from "../../loop/events.ts";
 import type { Usage } from "../../ports.ts";
 import { openaiError } from "../openai_errors.ts";
@@ -25,7 +26,7 @@ function idOf(first: TurnEvent, turn: string): string {
 
 function wireUsage(
   { inputTokens, outputTokens, cachedTokens = 0 }: Usage,
-): Readonly<Record<string, unknown>> {
+): JsonObject {
   return {
     prompt_tokens: inputTokens,
     completion_tokens: outputTokens,
@@ -34,14 +35,12 @@ function wireUsage(
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Makes the frames of one response. */
 export class CompletionEncoder {
   readonly #options: CompletionOptions;
   readonly #reader: CompletionReader;
   /** What every chunk says of the response; null before the first. */
-  #base: Fields | null = null;
+  #base: JsonObject | null = null;
 
   constructor(options: CompletionOptions) {
     this.#options = options;
@@ -94,7 +93,7 @@ export class CompletionEncoder {
     }
   }
 
-  #choice(delta: unknown, beside: Fields = {}, finish: Ending | null = null): string {
+  #choice(delta: unknown, beside: JsonObject = {}, finish: Ending | null = null): string {
     return dataFrame({
       ...this.#base,
       choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
@@ -107,7 +106,7 @@ export class CompletionEncoder {
 
 /** The whole of a turn: a completion, or why there is none. */
 export type CompletionOutcome =
-  | { readonly completion: Readonly<Record<string, unknown>> }
+  | { readonly completion: JsonObject }
   | { readonly problem: Problem };
 
 /** Folds the events of a turn into one completion. */

@@ -4,6 +4,7 @@
  * @module
  */
 import * as z from "zod";
+import type { JsonObject } from "../../formats/format.ts";
 import { VERSION } from "../../version.ts";
 import { refuseOpenAI } from "../openai_errors.ts";
 import { STATUS, statusOf } from "../problem.ts";
@@ -11,17 +12,14 @@ import { openaiError } from "./answers.ts";
 import { EVENTS } from "./events.ts";
 import { type Answer, DOOR, NO_ROUTE, type Operation, OPERATIONS } from "./operations.ts";
 
-/** Some JSON. */
-export type Json = Readonly<Record<string, unknown>>;
-
 /** What of the document its page reads. */
-export interface OpenApiDocument extends Json {
+export interface OpenApiDocument extends JsonObject {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components: Json & { readonly schemas: Readonly<Record<string, Json>> };
+  readonly components: JsonObject & { readonly schemas: Readonly<Record<string, JsonObject>> };
 }
 
 /** One route of the document. */
@@ -29,16 +27,18 @@ export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
-  readonly security: readonly Json[];
+  readonly security: readonly JsonObject[];
   readonly parameters: readonly {
     readonly name: string;
     readonly in: string;
     readonly required?: boolean;
     readonly description?: string;
-    readonly schema: Json;
+    readonly schema: JsonObject;
   }[];
-  readonly requestBody?: { readonly required: boolean; readonly content: Json };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Json }>>;
+  readonly requestBody?: { readonly required: boolean; readonly content: JsonObject };
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: JsonObject }>
+  >;
 }
 
 const TAGS: Readonly<Record<Operation["tag"], string>> = {
@@ -59,14 +59,14 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 
 /** Schemas that others refer to by their names. */
 class Schemas {
-  readonly found: Record<string, Json> = {};
+  readonly found: Record<string, JsonObject> = {};
 
   /** A schema as JSON Schema; what has a name becomes a reference. */
-  of(schema: z.ZodType): Json {
+  of(schema: z.ZodType): JsonObject {
     const made = z.toJSONSchema(z.object({ it: schema }), { io: "input", unrepresentable: "any" });
     const text = JSON.stringify(made).replaceAll("#/$defs/", "#/components/schemas/");
     const { $defs = {}, properties } = JSON.parse(text);
-    for (const [name, { id: _, ...found }] of Object.entries<Json>($defs)) {
+    for (const [name, { id: _, ...found }] of Object.entries<JsonObject>($defs)) {
       const there = this.found[name];
       if (name.startsWith("__") || (there !== undefined && JSON.stringify(there) !== JSON.stringify(found))) {
         throw new TypeError(`Cannot make the OpenAPI document: found two schemas named ${name}, wanted one`);
@@ -77,11 +77,11 @@ class Schemas {
   }
 }
 
-function problemOf(codes: readonly string[]): Json {
+function problemOf(codes: readonly string[]): JsonObject {
   return { allOf: [ref("Problem"), { properties: { code: { enum: codes } } }] };
 }
 
-function ref(name: string): Json {
+function ref(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
 }
 
@@ -99,7 +99,7 @@ function refusalsOf({ codes = [], fieldCodes = [], errors, isPublic }: Operation
   return found;
 }
 
-function refusal(codes: readonly string[], errors: Operation["errors"]): Json {
+function refusal(codes: readonly string[], errors: Operation["errors"]): JsonObject {
   const description = codes.map((code) => `\`${code}\``).join(", ");
   if (errors === "chat") return { description, content: { "text/plain": { schema: { type: "string" } } } };
   return errors === "openai"
@@ -107,7 +107,7 @@ function refusal(codes: readonly string[], errors: Operation["errors"]): Json {
     : { description, content: { "application/problem+json": { schema: problemOf(codes) } } };
 }
 
-function answered({ description, schema, stream, type }: Answer, schemas: Schemas): Json {
+function answered({ description, schema, stream, type }: Answer, schemas: Schemas): JsonObject {
   const content = {
     ...(schema === undefined ? {} : { "application/json": { schema: schemas.of(schema) } }),
     ...(stream === undefined ? {} : {
@@ -127,7 +127,7 @@ function operationOf(path: string, operation: Operation, schemas: Schemas): Oper
     description,
     schema: text,
   });
-  const responses: Record<string, Json> = {};
+  const responses: Record<string, JsonObject> = {};
   for (const [status, codes] of refusalsOf(operation)) responses[status] = refusal(codes, errors);
   for (const [status, answer] of Object.entries(answers)) responses[status] = answered(answer, schemas);
   return {

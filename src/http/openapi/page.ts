@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Json, OpenApiDocument, OperationObject } from "./document.ts";
+import { isObject, type JsonObject } from "../../formats/format.ts";
+import type { OpenApiDocument, OperationObject } from "./document.ts";
 
 /** Levels of fields in fields that are shown. */
 const MAX_DEPTH = 3;
@@ -38,17 +39,13 @@ function prose(text: unknown): string {
   return typeof text === "string" ? escape(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>") : "";
 }
 
-function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function nameOf(schema: Json): string | null {
+function nameOf(schema: JsonObject): string | null {
   return typeof schema["$ref"] === "string" ? schema["$ref"].split("/").at(-1) ?? null : null;
 }
 
 /** What a value is, in a few words; a schema with a name links to it. */
 function typeOf(schema: unknown): string {
-  if (!isJson(schema)) return "any";
+  if (!isObject(schema)) return "any";
   const name = nameOf(schema);
   if (name !== null) return `<a href="#${escape(name)}">${escape(name)}</a>`;
   const { const: fixed, enum: values, anyOf, oneOf, items, type, allOf } = schema;
@@ -68,16 +65,16 @@ function typeOf(schema: unknown): string {
 
 /** Rows for the fields of a schema. */
 function rows(schema: unknown, depth = 0): string {
-  if (!isJson(schema) || depth > MAX_DEPTH) return "";
-  if (isJson(schema["items"])) return rows(schema["items"], depth);
+  if (!isObject(schema) || depth > MAX_DEPTH) return "";
+  if (isObject(schema["items"])) return rows(schema["items"], depth);
   const choices = [schema["anyOf"], schema["oneOf"], schema["allOf"]].find(Array.isArray);
   if (choices !== undefined) {
     return (choices as readonly unknown[]).map((choice) => rows(choice, depth)).join("");
   }
-  if (!isJson(schema["properties"])) return "";
+  if (!isObject(schema["properties"])) return "";
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   return Object.entries(schema["properties"]).map(([name, field]) => {
-    const description = isJson(field) ? prose(field["description"]) : "";
+    const description = isObject(field) ? prose(field["description"]) : "";
     const mark = required.includes(name) ? "" : "?";
     const head = `<td class="in-${depth}"><code>${escape(name)}${mark}</code></td>`;
     return `<tr>${head}<td>${typeOf(field)}</td><td>${description}</td></tr>${rows(field, depth + 1)}`;
@@ -90,9 +87,9 @@ function table(schema: unknown): string {
 }
 
 function contents(content: unknown): string {
-  if (!isJson(content)) return "";
+  if (!isObject(content)) return "";
   return Object.entries(content).map(([type, media]) =>
-    `<code>${escape(type)}</code>: ${typeOf(isJson(media) ? media["schema"] : undefined)}`
+    `<code>${escape(type)}</code>: ${typeOf(isObject(media) ? media["schema"] : undefined)}`
   ).join("<br>");
 }
 
