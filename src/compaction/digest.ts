@@ -159,18 +159,19 @@ export function digestOf(text: string): string {
 }
 
 /** Sentences that bind, of one message of a user. */
-const RULES = 12;
+export const RULES = 12;
 
 /**
  * Says what a user said: all of a short text, of a long one both ends, and the sentences between that bind.
  *
  * @param text The text of the message.
+ * @param options `most`: characters up to which it is kept whole, and of its ends; `rules`: the most such sentences.
  */
-export function saidBy(text: string): string {
-  if (text.length <= LONG) return text;
-  const ends = clip(text, LONG);
-  const rules = ruleSentences(text, RULES).filter((sentence) => !ends.includes(sentence));
-  return [ends, ...rules].join("\n");
+export function saidBy(text: string, { most = LONG, rules = RULES } = {}): string {
+  if (text.length <= most) return text;
+  const ends = clip(text, most);
+  const binding = ruleSentences(text, rules).filter((sentence) => !ends.includes(sentence));
+  return [ends, ...binding].join("\n");
 }
 
 /** The first sentence of an answer. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { headOf } from "./shorten.ts";
+import { headOf, tailOf } from "./shorten.ts";
 
 /** Kinds of facts, those that cost most to find again first. */
 export const FACT_KINDS = ["rule", "error", "url", "hash", "id", "path"] as const;
@@ -16,8 +16,9 @@ export interface Fact {
   readonly text: string;
 }
 
-/** Characters of a line or a sentence. */
-const LINE = 120;
+/** Characters of a line that tells of an error, and of a sentence that binds. */
+const ERROR_LINE = 120;
+const SENTENCE = 240;
 /** Characters to each side of a word in which its line is looked for, and words that are looked at. */
 const AROUND = 400;
 const WORDS = 500;
@@ -33,26 +34,29 @@ const TOKENS: readonly (readonly [FactKind, RegExp])[] = [
   ],
 ];
 const ERROR = /\b(?:error|exception|failed|failure|traceback|panic|fatal|cannot|not found|denied)\b/gi;
-const RULE = /\b(?:must|never|always|do not|don't|only|should not|make sure|without)\b/gi;
+const RULE =
+  /\b(?:must(?:n['’]t)?|never|always|do not|don['’]t|only|should(?: not|n['’]t)|make sure|without|avoid)\b/gi;
 
 /** The lines, or sentences, in which a word stands, each once and no longer than anybody reads. */
 function around(
   text: string,
   word: RegExp,
-  { ends, most }: { readonly ends: RegExp; readonly most: number },
+  { ends, most, length }: { readonly ends: RegExp; readonly most: number; readonly length: number },
 ): readonly string[] {
   const found = new Set<string>();
   let done = 0;
   let words = 0;
-  for (const { index } of text.matchAll(word)) {
+  for (const { index, 0: said } of text.matchAll(word)) {
     if (index < done) continue;
     const before = text.slice(Math.max(0, index - AROUND), index);
     const start = [...before.matchAll(ends)].at(-1);
     const rest = text.slice(index, index + AROUND);
     const end = rest.search(new RegExp(ends.source));
     done = index + (end < 0 ? rest.length : end);
-    const head = start === undefined ? before : before.slice(start.index + start[0].length);
-    found.add(headOf((head + text.slice(index, done)).trim(), LINE));
+    const head = (start === undefined ? before : before.slice(start.index + start[0].length)).trimStart();
+    // What is shown of a long one has the word in it.
+    const lead = head.length + said.length > length ? tailOf(head, length / 2) : head;
+    found.add(headOf((lead + text.slice(index, done)).trim(), length));
     if (found.size >= most || ++words >= WORDS) break;
   }
   return [...found];
@@ -60,12 +64,12 @@ function around(
 
 /** The first lines of a text that tell of errors. */
 export function errorLines(text: string, most: number): readonly string[] {
-  return around(text, ERROR, { ends: /\n/g, most });
+  return around(text, ERROR, { ends: /\n/g, most, length: ERROR_LINE });
 }
 
-/** The sentences of what a user says that bind: what must, may only, or must never be. */
+/** The sentences of what a user says that bind: what must, may only, or must never be. A dot in a name ends none. */
 export function ruleSentences(text: string, most: number): readonly string[] {
-  return around(text, RULE, { ends: /[.!?\n]/g, most });
+  return around(text, RULE, { ends: /[.!?](?=\s|$)|\n/g, most, length: SENTENCE });
 }
 
 /** Addresses, paths, hashes and ids in a text, each once, as they come; a part of another one is none. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { measureText, MESSAGE_OVERHEAD, type TextMeasure } from "../tokens/measure.ts";
-import { clip } from "./digest.ts";
+import { RULES, saidBy } from "./digest.ts";
 import { type Frame, type LedgerLine, renderLedger, renderLine } from "./ledger.ts";
 import { MAX_NAMES, type Range, RangeSum } from "./ledger_range.ts";
 
@@ -28,8 +28,9 @@ const NAMED = 4;
 /** Lines at the end that stay longer than what people said before them. */
 const LATEST = 2;
 
-/** Characters of the task, where no other line has room. */
+/** Characters of the ends of the task, where no other line has room; tools that are named beside what binds in it. */
 const TASK = 100;
+const FEW = 8;
 
 /**
  * Merges an earlier ledger with new lines and makes the whole fit: the oldest lines collapse into one range with
@@ -95,9 +96,12 @@ export function fitLedger(
       next = total - tokens / 100;
     }
     if (index === task && line.kind === "user") {
-      // It alone is left: a part of it says more than that there was something.
-      single[index] = { ...line, text: clip(line.text, TASK) };
-      if (fits(sum.toRange(0))) break;
+      // It alone is left: a part of it says more than that there was something, and what binds is the last to go.
+      let rules = RULES;
+      do single[index] = { ...line, text: saidBy(line.text, { most: TASK, rules }) }; while (
+        !fits(sum.toRange(rules === 0 ? 0 : FEW)) && --rules >= 0
+      );
+      if (rules >= 0) break;
     }
     sum.add(line);
     gone.add(index);

@@ -4339,7 +4339,8 @@ var FACT_KINDS = [
   "id",
   "path"
 ];
-var LINE = 120;
+var ERROR_LINE = 120;
+var SENTENCE = 240;
 var AROUND = 400;
 var WORDS = 500;
 var TOKENS = [
@@ -4361,12 +4362,12 @@ var TOKENS = [
   ]
 ];
 var ERROR = /\b(?:error|exception|failed|failure|traceback|panic|fatal|cannot|not found|denied)\b/gi;
-var RULE = /\b(?:must|never|always|do not|don't|only|should not|make sure|without)\b/gi;
-function around(text2, word, { ends, most }) {
+var RULE = /\b(?:must(?:n['’]t)?|never|always|do not|don['’]t|only|should(?: not|n['’]t)|make sure|without|avoid)\b/gi;
+function around(text2, word, { ends, most, length }) {
   const found = /* @__PURE__ */ new Set();
   let done = 0;
   let words = 0;
-  for (const { index } of text2.matchAll(word)) {
+  for (const { index, 0: said } of text2.matchAll(word)) {
     if (index < done) continue;
     const before = text2.slice(Math.max(0, index - AROUND), index);
     const start = [
@@ -4375,8 +4376,9 @@ function around(text2, word, { ends, most }) {
     const rest = text2.slice(index, index + AROUND);
     const end = rest.search(new RegExp(ends.source));
     done = index + (end < 0 ? rest.length : end);
-    const head = start === void 0 ? before : before.slice(start.index + start[0].length);
-    found.add(headOf((head + text2.slice(index, done)).trim(), LINE));
+    const head = (start === void 0 ? before : before.slice(start.index + start[0].length)).trimStart();
+    const lead = head.length + said.length > length ? tailOf(head, length / 2) : head;
+    found.add(headOf((lead + text2.slice(index, done)).trim(), length));
     if (found.size >= most || ++words >= WORDS) break;
   }
   return [
@@ -4386,13 +4388,15 @@ function around(text2, word, { ends, most }) {
 function errorLines(text2, most) {
   return around(text2, ERROR, {
     ends: /\n/g,
-    most
+    most,
+    length: ERROR_LINE
   });
 }
 function ruleSentences(text2, most) {
   return around(text2, RULE, {
-    ends: /[.!?\n]/g,
-    most
+    ends: /[.!?](?=\s|$)|\n/g,
+    most,
+    length: SENTENCE
   });
 }
 function tokensIn(text2) {
@@ -4540,13 +4544,13 @@ function digestOf(text2) {
   return `${ends} (${notes.join("; ")}${seen2.length > 0 ? `; names ${seen2.join(", ")}` : ""})`;
 }
 var RULES = 12;
-function saidBy(text2) {
-  if (text2.length <= LONG) return text2;
-  const ends = clip(text2, LONG);
-  const rules = ruleSentences(text2, RULES).filter((sentence) => !ends.includes(sentence));
+function saidBy(text2, { most = LONG, rules = RULES } = {}) {
+  if (text2.length <= most) return text2;
+  const ends = clip(text2, most);
+  const binding = ruleSentences(text2, rules).filter((sentence) => !ends.includes(sentence));
   return [
     ends,
-    ...rules
+    ...binding
   ].join("\n");
 }
 function firstSentence(text2) {
@@ -4958,6 +4962,7 @@ var FACTS_SHARE = 0.4;
 var NAMED = 4;
 var LATEST = 2;
 var TASK = 100;
+var FEW = 8;
 function fitLedger(lines, { tokens, measure, told, ...frame }) {
   const sum = new RangeSum(measure);
   const single = [];
@@ -5006,11 +5011,17 @@ function fitLedger(lines, { tokens, measure, told, ...frame }) {
       next = total - tokens / 100;
     }
     if (index === task && line.kind === "user") {
-      single[index] = {
-        ...line,
-        text: clip(line.text, TASK)
-      };
-      if (fits(sum.toRange(0))) break;
+      let rules = RULES;
+      do
+        single[index] = {
+          ...line,
+          text: saidBy(line.text, {
+            most: TASK,
+            rules
+          })
+        };
+      while (!fits(sum.toRange(rules === 0 ? 0 : FEW)) && --rules >= 0);
+      if (rules >= 0) break;
     }
     sum.add(line);
     gone.add(index);
