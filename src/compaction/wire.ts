@@ -53,7 +53,7 @@ export function isLedger(text: string): boolean {
  *   cannot be had the answer is `nothing`, or `refused` with the reason `budget_too_small`. A second run on what came
  *   out answers `nothing`; after a forced cut that is over the budget it may defer or refuse, or go on where a repair
  *   has made cuts legal that were not.
- * @throws SelvageError `bad_budget`, `bad_pin`, `summary_blank`, `summary_too_large`.
+ * @throws TypeError where an option is unknown or of another kind; SelvageError `bad_budget`, `bad_pin`, `summary_blank`, `summary_too_large`.
  *
  * @example
  * ```ts

@@ -5,6 +5,16 @@
  */
 import { type CutPolicy, summaryReserve } from "../core/cut.ts";
 import { SelvageError } from "../core/errors.ts";
+import {
+  anything,
+  listOf,
+  number,
+  oneOf,
+  optionsOf,
+  requireOptions,
+  text,
+  yesOrNo,
+} from "../core/options.ts";
 import type { Reading } from "../formats/read.ts";
 import type { Mended } from "./mended.ts";
 import { isLedgerAt, rawFrom } from "./wire_ledger.ts";
@@ -36,11 +46,30 @@ export interface CompactTranscriptOptions {
   readonly plan?: boolean;
 }
 
-/** Complains about options that cannot be meant. */
-export function refuseOptions(
-  { messages }: Reading,
-  { budget, pinned = [], summary }: CompactTranscriptOptions,
-): void {
+const share = number("a share of the budget, 0 or more", { least: 0 });
+const rules = optionsOf<CompactTranscriptOptions>({
+  // What is wrong with these two has codes of its own.
+  budget: anything,
+  pinned: listOf("a list of positions", anything),
+  policy: oneOf("full", "backward"),
+  lookback: share,
+  lookahead: share,
+  summaryReserve: number("tokens, 0 or more", { least: 0, most: Number.MAX_SAFE_INTEGER }),
+  force: yesOrNo,
+  summary: text,
+  repair: yesOrNo,
+  plan: yesOrNo,
+}, ["budget"]);
+
+/**
+ * Complains about options that cannot be meant.
+ *
+ * @throws {TypeError} For one that is unknown or of another kind.
+ * @throws {SelvageError} `bad_budget`, `bad_pin`, `summary_blank`.
+ */
+export function refuseOptions({ messages }: Reading, options: CompactTranscriptOptions): void {
+  requireOptions("compact the transcript", options, rules);
+  const { budget, pinned = [], summary } = options;
   if (!(budget > 0)) {
     throw new SelvageError(
       "bad_budget",

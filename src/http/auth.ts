@@ -4,6 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { listOf, optionsOf, requireOptions, text } from "../core/options.ts";
 
 /** Whom a request speaks for. Sessions belong to a tenant and, where there is one, a user. */
 export interface Principal {
@@ -48,6 +49,8 @@ export interface OpenAccessOptions {
   readonly origins?: readonly string[];
 }
 
+const rules = optionsOf<OpenAccessOptions>({ origins: listOf("a list of origins", text) });
+
 /**
  * Lets every request in, on this machine only: one from another machine, one that came over a proxy, one that was
  * meant for another host (as after DNS rebinding) and one from a page of another site is refused with
@@ -55,6 +58,7 @@ export interface OpenAccessOptions {
  *
  * @param options Pages of other sites that may call.
  * @returns An auth for `createApp()`.
+ * @throws TypeError where an option is unknown or of another kind.
  *
  * @example
  * ```ts
@@ -64,7 +68,9 @@ export interface OpenAccessOptions {
  * console.log(await openAccess()(request, { peer: "127.0.0.1" })); // { tenant: "local" }
  * ```
  */
-export function openAccess({ origins = [] }: OpenAccessOptions = {}): Auth {
+export function openAccess(options: OpenAccessOptions = {}): Auth {
+  requireOptions("make openAccess()", options, rules);
+  const { origins = [] } = options;
   return (request, { peer }) => {
     const { headers } = request;
     if (peer !== null && !isLoopback(peer)) {

@@ -5,6 +5,17 @@
  */
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import { SelvageError } from "../core/errors.ts";
+import {
+  aClock,
+  anything,
+  byName,
+  listOf,
+  number,
+  optionsOf,
+  requireOptions,
+  type Rule,
+  text,
+} from "../core/options.ts";
 import type { Clock } from "../ports.ts";
 import { type Auth, bearerOf } from "./auth.ts";
 
@@ -28,6 +39,24 @@ export interface JwtOptions {
   readonly clock?: Clock;
 }
 
+const keySet = optionsOf<{ readonly keys: unknown }>({
+  keys: listOf("a list of keys", byName("a JSON Web Key", anything)),
+}, ["keys"]);
+const names = listOf("text, or a list of texts", text);
+const oneOrMore: Rule = (value) => typeof value === "string" ? null : names(value);
+
+// A token of anybody would do where issuer or audience were left out by mistake.
+const rules = optionsOf<JwtOptions>({
+  jwks: (value) => typeof value === "string" || value instanceof URL ? null : keySet(value),
+  issuer: oneOrMore,
+  audience: oneOrMore,
+  algorithms: listOf("a list of names of algorithms", text),
+  clockTolerance: number("seconds, 0 or more", { least: 0 }),
+  tenantClaim: text,
+  userClaim: text,
+  clock: aClock,
+}, ["jwks", "issuer", "audience"]);
+
 const ASYMMETRIC = /^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519|ML-DSA-(?:44|65|87))$/;
 
 /** Milliseconds for which a set of keys is used without asking for it again, and within which it must come. */
@@ -48,7 +77,7 @@ async function fetchKeys(url: string, init: RequestInit): Promise<Response> {
  *
  * @param options Keys, issuer, audience, and which claims name tenant and user.
  * @returns An auth for `createApp()`. It throws `auth_unavailable` where the keys cannot be had.
- * @throws TypeError for an algorithm that is not asymmetric.
+ * @throws TypeError where an option is unknown, missing or of another kind, and for an algorithm that is not asymmetric.
  *
  * @example
  * ```ts
@@ -64,6 +93,7 @@ async function fetchKeys(url: string, init: RequestInit): Promise<Response> {
  * ```
  */
 export function jwt(options: JwtOptions): Auth {
+  requireOptions("check tokens", options, rules);
   const { jwks, issuer, audience, clockTolerance = 30, tenantClaim = "iss", userClaim = "sub", clock } =
     options;
   const algorithms = [...options.algorithms ?? ["RS256", "PS256", "ES256", "EdDSA"]];

@@ -4,6 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { aFunction, oneOf, optionsOf, requireOptions } from "../core/options.ts";
 import type { TurnEvent } from "../loop/events.ts";
 import type { Clock, ModelFallback, SessionKey } from "../ports.ts";
 
@@ -37,10 +38,18 @@ export interface LineLogOptions {
   readonly now?: () => number;
 }
 
+const rules = optionsOf<LineLogOptions>({
+  level: oneOf(...ORDER),
+  format: oneOf("json", "text"),
+  write: aFunction,
+  now: aFunction,
+});
+
 /**
  * Makes a log of lines.
  *
  * @param options Least level, format, and where lines go.
+ * @throws TypeError where an option is unknown or of another kind.
  *
  * @example
  * ```ts
@@ -52,6 +61,7 @@ export interface LineLogOptions {
  * ```
  */
 export function lineLog(options: LineLogOptions = {}): Log {
+  requireOptions("make the log", options, rules);
   const { level = "info", format = "json", write = console.error, now = Date.now } = options;
   return (entry) => {
     if (ORDER.indexOf(entry.level) < ORDER.indexOf(level)) return;

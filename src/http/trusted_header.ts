@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { BlockList, isIP } from "node:net";
+import type { BlockList } from "node:net";
+import { optionsOf, requireOptions, text } from "../core/options.ts";
 import type { Auth } from "./auth.ts";
 
 /** Settings of {@link trustedHeader}. */
@@ -12,6 +13,18 @@ export interface TrustedHeaderOptions {
   readonly tenant?: string;
   /** A header that names the tenant, set by the proxy on every request, in place of one for all. */
   readonly tenantHeader?: string;
+}
+
+const rules = optionsOf<TrustedHeaderOptions>({ tenant: text, tenantHeader: text });
+
+/** A kind of addresses, as `BlockList` calls it. */
+type Family = "ipv4" | "ipv6";
+
+/** An address, or those of a range. */
+interface Proxy {
+  readonly address: string;
+  readonly family: Family;
+  readonly prefix: number | null;
 }
 
 /**
@@ -38,14 +51,17 @@ export interface TrustedHeaderOptions {
 export function trustedHeader(
   name: string,
   proxies: readonly string[],
-  { tenant = "default", tenantHeader }: TrustedHeaderOptions = {},
+  options: TrustedHeaderOptions = {},
 ): Auth {
-  const trusted = new BlockList();
-  for (const proxy of proxies) addTo(trusted, proxy);
-  if (proxies.length === 0) throw new TypeError("Cannot trust a header: found no proxy, wanted an address");
-  return ({ headers }, { peer }) => {
-    const family = peer === null ? 0 : isIP(peer);
-    if (peer === null || family === 0 || !trusted.check(peer, family === 4 ? "ipv4" : "ipv6")) return null;
+  requireOptions("trust a header", options, rules);
+  const { tenant = "default", tenantHeader } = options;
+  const parsed = proxies.map(parseProxy);
+  if (parsed.length === 0) throw new TypeError("Cannot trust a header: found no proxy, wanted an address");
+  let list: Promise<BlockList> | undefined;
+  return async ({ headers }, { peer }) => {
+    const family = familyOf(peer ?? "");
+    if (peer === null || family === null) return null;
+    if (!(await (list ??= listProxies(parsed))).check(peer, family)) return null;
     const user = single(headers, name);
     const of = tenantHeader === undefined ? tenant : single(headers, tenantHeader);
     return user === null || of === null ? null : { tenant: of, user };
@@ -58,17 +74,32 @@ function single(headers: Headers, name: string): string | null {
   return value === null || value === "" || value.includes(",") ? null : value;
 }
 
-function addTo(list: BlockList, proxy: string): void {
+/** The kind of an address, in the one form that the system writes it in; null where it is none. */
+function familyOf(text: string): Family | null {
+  if (/^[\d.]+$/.test(text)) return URL.parse(`http://${text}/`)?.hostname === text ? "ipv4" : null;
+  return /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`) ? "ipv6" : null;
+}
+
+function parseProxy(proxy: string): Proxy {
   const [, address = "", prefix] = proxy.match(/^([^/]*)(?:\/(\d{1,3}))?$/) ?? [];
-  const family = isIP(address);
-  if (family === 0 || Number(prefix ?? 0) > (family === 4 ? 32 : 128)) {
+  const family = familyOf(address);
+  if (family === null || Number(prefix ?? 0) > (family === "ipv4" ? 32 : 128)) {
     throw new TypeError(
       `Cannot trust a proxy: found ${
         JSON.stringify(proxy.slice(0, 100))
       }, wanted an address or a range such as 10.0.0.0/8`,
     );
   }
-  const kind = family === 4 ? "ipv4" : "ipv6";
-  if (prefix === undefined) list.addAddress(address, kind);
-  else list.addSubnet(address, Number(prefix), kind);
+  return { address, family, prefix: prefix === undefined ? null : Number(prefix) };
+}
+
+/** Who is trusted. `node:net` is loaded here: it brings a good part of Node along, and few need it. */
+async function listProxies(proxies: readonly Proxy[]): Promise<BlockList> {
+  const { BlockList } = await import("node:net");
+  const list = new BlockList();
+  for (const { address, family, prefix } of proxies) {
+    if (prefix === null) list.addAddress(address, family);
+    else list.addSubnet(address, prefix, family);
+  }
+  return list;
 }

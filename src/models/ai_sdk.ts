@@ -5,11 +5,13 @@
  */
 import type { SelvageError } from "../core/errors.ts";
 import type { ProviderOptions } from "../core/message.ts";
+import { anything, byName, optionsOf, yesOrNo } from "../core/options.ts";
 import type { JsonObject } from "../formats/format.ts";
 import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
 import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
 import { PartAssembler } from "./_assemble_sdk.ts";
 import { streamCut } from "./_errors.ts";
+import { HOSTED, providerTools, requireModelOptions } from "./_options.ts";
 import { PromptRenderer } from "./_prompt_sdk.ts";
 import { isRetried, retryDelay } from "./_retry.ts";
 import { sdkSettings } from "./_settings.ts";
@@ -34,6 +36,14 @@ export interface AiSdkOptions extends Omit<HostedModelOptions, "model" | "baseUR
   readonly plainResults?: boolean;
 }
 
+const { model: _, baseURL: __, fetch: ___, ...shared } = HOSTED;
+const rules = optionsOf<AiSdkOptions>({
+  ...shared,
+  providerOptions: byName("settings by provider", byName("settings by name", anything)),
+  providerTools,
+  plainResults: yesOrNo,
+});
+
 /**
  * Makes a model of a language model of the AI SDK, in version 2, 3 or 4 of its provider interface.
  *
@@ -55,7 +65,7 @@ export interface AiSdkOptions extends Omit<HostedModelOptions, "model" | "baseUR
  * @param languageModel What a package for the AI SDK has made.
  * @param options What the model can hold, and what to send with each request.
  * @returns The model. Nothing is sent before `stream` is called.
- * @throws {TypeError} When the interface has another version.
+ * @throws {TypeError} When an option is unknown or of another kind, or the interface has another version.
  * @throws {RangeError} When a number is out of its range.
  *
  * @example
@@ -81,7 +91,8 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
       `Cannot make the model: found version ${version} of the provider interface, wanted v2, v3 or v4`,
     );
   }
-  const { headers, providerOptions, providerTools = [] } = options;
+  requireModelOptions(options, rules);
+  const { headers, providerOptions } = options;
   const { clock, context, facts, maxOutput, maxRetries, stallMs, tokenFactor, window } = readSettings(
     { ...options, model: modelId },
     { stream: "a stream of the AI SDK's parts", ending: "a finish" },
@@ -94,7 +105,7 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
   });
 
   function callOptions(request: ModelRequest): AiSdkCallOptions {
-    const tools = [...providerTools, ...request.tools.map(functionTool)];
+    const tools = [...options.providerTools ?? [], ...request.tools.map(functionTool)];
     return {
       prompt: prompts.render(request),
       maxOutputTokens: request.maxOutput,

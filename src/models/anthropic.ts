@@ -3,11 +3,13 @@
  *
  * @module
  */
+import { optionsOf, text, yesOrNo } from "../core/options.ts";
 import type { FinishReason, Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { anthropicUsage } from "../tokens/usage.ts";
 import { MessageAssembler } from "./_assemble_anthropic.ts";
 import { noRoom } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
+import { aNumber, HOSTED, providerTools, requireModelOptions } from "./_options.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { BINDING_BETA, encodeMessagesBody, MIN_THINKING_TOKENS } from "./_render_anthropic.ts";
 import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
@@ -33,6 +35,14 @@ export interface AnthropicOptions extends HostedModelOptions {
    */
   readonly providerTools?: readonly Readonly<Record<string, unknown>>[];
 }
+
+const rules = optionsOf<AnthropicOptions>({
+  ...HOSTED,
+  thinking: optionsOf({ budgetTokens: aNumber }),
+  version: text,
+  cache: yesOrNo,
+  providerTools,
+}, ["model"]);
 
 /** How often an answer that the provider has paused is asked to go on. */
 const MAX_PAUSES = 5;
@@ -63,7 +73,8 @@ interface Answer {
  *
  * @param options The model's name, the key and what the model can hold.
  * @returns The model. Nothing is sent before `stream` is called.
- * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
+ * @throws {TypeError} When an option is unknown or of another kind, the base URL is no URL, or the key or a header
+ *   cannot be sent.
  * @throws {RangeError} When a number is out of its range, or the budget for thinking is too small.
  *
  * @example
@@ -75,7 +86,8 @@ interface Answer {
  * ```
  */
 export function anthropic(options: AnthropicOptions): Model {
-  const { model, cache = true, providerTools = [] } = options;
+  requireModelOptions(options, rules);
+  const { model, cache = true } = options;
   const thinking = thinkingOf(options);
   const hosted = readHosted(options, protocolOf(options));
   const { context, facts, maxOutput, tokenFactor, window } = hosted;
@@ -93,7 +105,7 @@ export function anthropic(options: AnthropicOptions): Model {
     const body = encodeMessagesBody(request, {
       model,
       isBound,
-      providerTools,
+      providerTools: options.providerTools ?? [],
       cache,
       paused: before.parts,
       ...(thinking === undefined ? {} : { thinking }),

@@ -5,6 +5,8 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage, Message } from "../core/message.ts";
+import { listOf, requireOptions } from "../core/options.ts";
+import { aModel } from "../loop/agent_options.ts";
 import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
 
 /** The models of one that is made of several: within another such model they stand for themselves. */
@@ -12,6 +14,8 @@ const members = new WeakMap<Model, readonly Model[]>();
 
 /** The key in `providerOptions` of signed reasoning under which stands who has written it. */
 const NOTE = "selvage";
+
+const someModels = listOf("a list of models", aModel);
 
 /** How files are priced, the dearest first: what holds for any of the models is at least that. */
 const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemini"] as const;
@@ -30,7 +34,7 @@ const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemi
  *
  * @param models The models, the preferred one first; at least one.
  * @returns A model by the name and dialect of the first; each answer in the log says which one it came from.
- * @throws TypeError when there is none.
+ * @throws TypeError when there is none, or something else among them.
  *
  * @example
  * ```ts
@@ -42,6 +46,7 @@ const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemi
  * ```
  */
 export function fallback(models: readonly Model[]): Model {
+  requireOptions("make a model with fallbacks", models, someModels);
   const all = models.flatMap((model) => members.get(model) ?? [model]);
   const [first] = all;
   if (first === undefined) {

@@ -3,9 +3,11 @@
  *
  * @module
  */
+import { optionsOf } from "../core/options.ts";
 import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
 import { AnswerAssembler } from "./_assemble_chat.ts";
 import { exchange } from "./_exchange.ts";
+import { HOSTED, requireModelOptions } from "./_options.ts";
 import { ChatEncoder } from "./_render_chat.ts";
 import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
 
@@ -16,6 +18,8 @@ export interface OpenAIChatOptions extends HostedModelOptions {
   /** Up to and including the version; its query is kept. Default `https://api.openai.com/v1`. */
   readonly baseURL?: string;
 }
+
+const rules = optionsOf<OpenAIChatOptions>(HOSTED, ["model"]);
 
 const PROTOCOL: Omit<Protocol, "headers"> = {
   baseURL: "https://api.openai.com/v1",
@@ -35,7 +39,8 @@ const PROTOCOL: Omit<Protocol, "headers"> = {
  *
  * @param options The model's name, where it is and what it can hold.
  * @returns The model. Nothing is sent before `stream` is called.
- * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
+ * @throws {TypeError} When an option is unknown or of another kind, the base URL is no URL, or the key or a header
+ *   cannot be sent.
  * @throws {RangeError} When a number is out of its range.
  *
  * @example
@@ -47,6 +52,7 @@ const PROTOCOL: Omit<Protocol, "headers"> = {
  * ```
  */
 export function openaiChat(options: OpenAIChatOptions): Model {
+  requireModelOptions(options, rules);
   const { apiKey, model } = options;
   const headers: Protocol["headers"] = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const hosted = readHosted(options, { ...PROTOCOL, headers });

@@ -4,9 +4,11 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { optionsOf, text } from "../core/options.ts";
 import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
 import { ResponseAssembler } from "./_assemble_responses.ts";
 import { exchange } from "./_exchange.ts";
+import { HOSTED, providerTools, requireModelOptions } from "./_options.ts";
 import { ResponsesEncoder } from "./_render_responses.ts";
 import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts";
 
@@ -27,6 +29,12 @@ export interface OpenAIResponsesOptions extends HostedModelOptions {
    */
   readonly providerTools?: readonly Readonly<Record<string, unknown>>[];
 }
+
+const rules = optionsOf<OpenAIResponsesOptions>({
+  ...HOSTED,
+  reasoning: optionsOf({ effort: text, summary: text }),
+  providerTools,
+}, ["model"]);
 
 const PROTOCOL: Omit<Protocol, "headers"> = {
   baseURL: "https://api.openai.com/v1",
@@ -51,7 +59,8 @@ const PROTOCOL: Omit<Protocol, "headers"> = {
  *
  * @param options The model's name, where it is and what it can hold.
  * @returns The model. Nothing is sent before `stream` is called.
- * @throws {TypeError} When the base URL is no URL or the key or a header cannot be sent.
+ * @throws {TypeError} When an option is unknown or of another kind, the base URL is no URL, or the key or a header
+ *   cannot be sent.
  * @throws {RangeError} When a number is out of its range.
  *
  * @example
@@ -63,7 +72,8 @@ const PROTOCOL: Omit<Protocol, "headers"> = {
  * ```
  */
 export function openaiResponses(options: OpenAIResponsesOptions): Model {
-  const { apiKey, model, providerTools = [], reasoning } = options;
+  requireModelOptions(options, rules);
+  const { apiKey, model, reasoning } = options;
   const headers: Protocol["headers"] = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
   const hosted = readHosted(options, { ...PROTOCOL, headers });
   const { context, facts, maxOutput, tokenFactor, url, window } = hosted;
@@ -71,7 +81,7 @@ export function openaiResponses(options: OpenAIResponsesOptions): Model {
   const encoder = new ResponsesEncoder({
     model,
     from,
-    providerTools,
+    providerTools: options.providerTools ?? [],
     ...(reasoning === undefined ? {} : { reasoning }),
   });
 

@@ -6,7 +6,9 @@
  */
 import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
+import { aFunction, optionsOf, text } from "../core/options.ts";
 import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
+import { requireModelOptions, tokens } from "./_options.ts";
 
 /** A call that a script wants to make. */
 export interface ScriptedCall {
@@ -43,6 +45,14 @@ export interface ScriptedOptions {
   readonly pause?: (signal: AbortSignal) => Promise<void>;
 }
 
+const rules = optionsOf<ScriptedOptions>({
+  script: aFunction,
+  id: text,
+  window: tokens,
+  maxOutput: tokens,
+  pause: aFunction,
+}, ["script"]);
+
 const encoder = new TextEncoder();
 
 /** Tokens of a value at four UTF-8 bytes each: what this model "bills". */
@@ -60,6 +70,7 @@ function pieces(text: string): readonly string[] {
  * Makes a model out of a function.
  *
  * @param options The script, and the limits the model claims to have.
+ * @throws {TypeError} When an option is unknown or of another kind.
  * @returns A model that needs no network and answers the same request in the same way.
  *
  * @example
@@ -71,6 +82,7 @@ function pieces(text: string): readonly string[] {
  * ```
  */
 export function scripted(options: ScriptedOptions): Model {
+  requireModelOptions(options, rules);
   const window = options.window ?? 128_000;
   const maxOutput = options.maxOutput ?? 4_096;
   let calls = 0;

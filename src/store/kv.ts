@@ -18,6 +18,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { aClock, optionsOf, requireOptions, text } from "../core/options.ts";
 import { branchesOf, branchOf } from "../loop/branches.ts";
 import { systemClock } from "../loop/clock.ts";
 import { eventNumber } from "../loop/events.ts";
@@ -72,6 +73,8 @@ export interface KvStoreOptions {
   /** Default: the clock of the machine. */
   readonly clock?: Clock;
 }
+
+const rules = optionsOf<KvStoreOptions>({ path: text, clock: aClock });
 
 /** How long chunks that nobody names are left alone, in milliseconds. */
 const ORPHAN_AGE_MS = 3_600_000;
@@ -410,7 +413,8 @@ class KvStore implements Store {
  *
  * Throws a `SelvageError` with the code `kv_unavailable` where this Deno runs without KV or cannot open the
  * database. Methods throw `store_corrupt` where a record is missing, `store_schema` where a session was written in
- * another format, `store_busy` where an SQLite file stays locked for 5 s.
+ * another format, `store_busy` where an SQLite file stays locked for 5 s. An option that is unknown or of another kind
+ * is a `TypeError`.
  *
  * @param options Where the database is, and the clock that leases are measured by.
  *
@@ -427,6 +431,7 @@ class KvStore implements Store {
  * ```
  */
 export async function kvStore(options: KvStoreOptions = {}): Promise<Store> {
+  requireOptions("open Deno KV", options, rules);
   const at = options.path === undefined ? "" : ` at "${options.path}"`;
   // Its types are always there, the function only with the flag.
   if (typeof Deno === "undefined" || typeof Deno.openKv !== "function") {

@@ -21,6 +21,7 @@ import type {
   StoredEvent,
   StoredEvents,
 } from "../ports.ts";
+import { aClock, optionsOf, requireOptions } from "../core/options.ts";
 import { branchesOf, branchOf, headOn, ownerOfEntry, ownerOfView, segmentsOf } from "../loop/branches.ts";
 import { systemClock } from "../loop/clock.ts";
 import { eventNumber } from "../loop/events.ts";
@@ -44,6 +45,8 @@ export interface MemoryStoreOptions {
   /** Default: the clock of the machine. */
   readonly clock?: Clock;
 }
+
+const rules = optionsOf<MemoryStoreOptions>({ clock: aClock });
 
 /** Everything that callers own as JSON text: a caller who changes what it got or gave cannot change what is stored. */
 interface Session {
@@ -296,5 +299,6 @@ function batchOf(events: readonly StoredEvent[], at: number): EventBatch | null 
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  requireOptions("make the store", options, rules);
   return new MemoryStore(options.clock ?? systemClock);
 }

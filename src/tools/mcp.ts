@@ -3,8 +3,22 @@
  *
  * @module
  */
+import {
+  aClock,
+  aFunction,
+  byName,
+  number,
+  optionsOf,
+  orFunction,
+  requireOptions,
+  type Rule,
+  secret,
+  text,
+  yesOrNo,
+} from "../core/options.ts";
 import { isObject } from "../formats/format.ts";
 import type { AgentTools, ToolsOf } from "../loop/agent.ts";
+import { someTools } from "../loop/agent_options.ts";
 import { bounded } from "../loop/bounded.ts";
 import { systemClock } from "../loop/clock.ts";
 import { RECALL } from "../loop/recall.ts";
@@ -52,6 +66,16 @@ export interface McpToolsOptions {
   readonly clock?: Clock;
 }
 
+const server = optionsOf<McpServer>({
+  url: text,
+  headers: secret(orFunction(byName("headers by name", text))),
+  timeoutMs: number("milliseconds, over 0", { least: Number.MIN_VALUE }),
+  needsApproval: orFunction(yesOrNo),
+}, ["url"]);
+const aServer: Rule = (value) => typeof value === "string" ? null : server(value);
+const someServers = byName("servers by name", aServer);
+const rules = optionsOf<McpToolsOptions>({ tools: someTools, say: aFunction, clock: aClock });
+
 /** Tools of MCP servers. */
 export interface McpTools extends AsyncDisposable {
   /** For `tools` of an agent. */
@@ -75,7 +99,7 @@ const MAX_CONNECTIONS = 200;
  * @param servers Servers by name, 1 to 32 of `A-Z a-z 0-9 _ -`. The name stands in front of that of a tool where
  *   another tool has the same, or where it would not fit what providers accept.
  * @param options Other tools, and who is told of failures.
- * @throws TypeError where a name or a URL is none.
+ * @throws TypeError where a name or a URL is none, and where an option is unknown or of another kind.
  *
  * @example
  * ```ts
@@ -93,6 +117,8 @@ export function mcpTools(
   servers: Readonly<Record<string, string | McpServer>>,
   options: McpToolsOptions = {},
 ): McpTools {
+  requireOptions("use MCP servers", servers, someServers);
+  requireOptions("use the tools of MCP servers", options, rules);
   const { tools: given, say = console.error, clock = systemClock } = options;
   const own = ownTools(given);
   const all = Object.entries(servers).map(([name, server]) => {

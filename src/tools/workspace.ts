@@ -5,6 +5,7 @@
  * @module
  */
 import { z } from "zod";
+import { aFunction, number, optionsOf, requireOptions } from "../core/options.ts";
 import { systemClock } from "../loop/clock.ts";
 import { defineTool } from "../loop/tools.ts";
 import type { Tool } from "../ports.ts";
@@ -19,6 +20,11 @@ export interface WorkspaceOptions {
   /** Waits, and rejects with the signal's reason when it aborts first. Default: a timer. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
+
+const rules = optionsOf<WorkspaceOptions>({
+  latencyMs: number("milliseconds, 0 or more", { least: 0 }),
+  sleep: aFunction,
+});
 
 const MAX_SESSIONS = 200;
 const MAX_MATCHES = 20;
@@ -154,6 +160,7 @@ function check(overlay: Overlay, given: string): string {
  * ```
  */
 export function workspaceTools(options: WorkspaceOptions = {}): readonly Tool[] {
+  requireOptions("make the workspace", options, rules);
   const latencyMs = options.latencyMs ?? 40;
   const sleep = options.sleep ?? systemClock.sleep;
   const overlayOf = createOverlays(MAX_SESSIONS);

@@ -3,11 +3,37 @@ import * as z from "zod";
 import { compactSteps } from "../../src/ai_sdk/mod.ts";
 import { createClient } from "../../src/client/mod.ts";
 import { sayValue } from "../../src/core/options.ts";
-import { createApp, defineTool, memoryStore, runTurn, scripted } from "../../src/mod.ts";
+import {
+  aiSdk,
+  anthropic,
+  createApp,
+  defineTool,
+  fallback,
+  jwt,
+  kvStore,
+  lineLog,
+  mcpTools,
+  memoryStore,
+  openAccess,
+  openaiChat,
+  openaiResponses,
+  runTurn,
+  scripted,
+  trustedHeader,
+  workspaceTools,
+} from "../../src/mod.ts";
+import { compactTranscript, readTranscript } from "../../src/transcripts.ts";
 
 const model = scripted({ script: () => ({ text: "Hello." }) });
 const store = memoryStore();
 const tool = { name: "add", description: "Adds", input: z.object({}), execute: () => "" };
+
+const languageModel = {
+  specificationVersion: "v4",
+  provider: "example",
+  modelId: "m",
+  doStream: () => Promise.reject(new Error("not asked")),
+};
 
 // deno-lint-ignore no-explicit-any -- What a caller in JavaScript can write.
 const make: Record<string, (options: any) => unknown> = {
@@ -16,6 +42,21 @@ const make: Record<string, (options: any) => unknown> = {
   tool: (options) => defineTool({ ...tool, ...options }),
   steps: (options) => compactSteps(options),
   client: (options) => createClient(options),
+  openaiChat: (options) => openaiChat({ model: "m", ...options }),
+  openaiResponses: (options) => openaiResponses({ model: "m", ...options }),
+  anthropic: (options) => anthropic({ model: "m", ...options }),
+  aiSdk: (options) => aiSdk(languageModel, options),
+  scripted: (options) => scripted(options),
+  fallback: (models) => fallback(models),
+  memoryStore: (options) => memoryStore(options),
+  servers: (servers) => mcpTools(servers),
+  mcpTools: (options) => mcpTools({}, options),
+  workspace: (options) => workspaceTools(options),
+  log: (options) => lineLog(options),
+  jwt: (options) => jwt({ jwks: { keys: [] }, issuer: "https://i.example/", audience: "a", ...options }),
+  openAccess: (options) => openAccess(options),
+  trustedHeader: (options) => trustedHeader("x-user", ["10.0.0.2"], options),
+  compact: (options) => compactTranscript(readTranscript([{ role: "user", content: "Hi" }]), options),
 };
 
 Deno.test.each(
@@ -102,6 +143,50 @@ Deno.test.each(
     ["client", {}, /url: found nothing, wanted the address of the service/],
     ["client", { url: "http://x", apikey: "k" }, /apikey: found an option that nobody knows/],
     ["client", { url: "http://x", maxTries: 0 }, /maxTries: found 0, wanted a whole number of tries/],
+    ["openaiChat", { baseUrl: "http://x" }, /make the model: baseUrl: found an option that nobody knows/],
+    ["openaiChat", { model: undefined }, /make the model: model: found nothing, wanted text/],
+    ["openaiChat", { window: "128000" }, /window: found "128000", wanted a number/],
+    ["openaiChat", { headers: { "x-a": 1 } }, /headers\.x-a: found 1, wanted text/],
+    ["openaiChat", { fetch: "fetch" }, /fetch: found "fetch", wanted a function/],
+    [
+      "openaiResponses",
+      { reasoning: "low" },
+      /reasoning: found "low", wanted an object with effort, summary/,
+    ],
+    [
+      "openaiResponses",
+      { providerTools: { type: "web_search" } },
+      /providerTools: found an object, wanted a list of tools in the provider's own form/,
+    ],
+    ["anthropic", { thinking: { budget: 1 } }, /thinking\.budget: found an option that nobody knows/],
+    ["anthropic", { cache: "no" }, /cache: found "no", wanted true or false/],
+    ["aiSdk", { model: "m" }, /model: found an option that nobody knows/],
+    [
+      "aiSdk",
+      { providerOptions: { openai: 1 } },
+      /providerOptions\.openai: found 1, wanted settings by name/,
+    ],
+    ["scripted", {}, /script: found nothing, wanted a function/],
+    ["scripted", { script: () => ({}), window: 0 }, /window: found 0, wanted tokens, over 0/],
+    ["fallback", [model, {}], /make a model with fallbacks: \[1\]: found a model without a stream/],
+    ["memoryStore", { path: "a" }, /make the store: path: found an option that nobody knows/],
+    ["servers", { a: { url: "http://x", header: {} } }, /use MCP servers: a\.header: found an option that/],
+    ["servers", { a: { url: "http://x", timeoutMs: "5s" } }, /a\.timeoutMs: found "5s", wanted milliseconds/],
+    ["mcpTools", { tool: [] }, /tool: found an option that nobody knows, wanted only tools, say, clock/],
+    ["workspace", { latencyMs: -1 }, /latencyMs: found -1, wanted milliseconds, 0 or more/],
+    ["log", { level: "warning" }, /make the log: level: found "warning", wanted "debug" or "info" or/],
+    [
+      "jwt",
+      { audience: undefined },
+      /check tokens: audience: found nothing, wanted text, or a list of texts/,
+    ],
+    ["jwt", { jwks: { key: [] } }, /jwks\.key: found an option that nobody knows, wanted only keys/],
+    ["jwt", { clockTolerance: "30s" }, /clockTolerance: found "30s", wanted seconds, 0 or more/],
+    ["openAccess", { origins: "http://x" }, /origins: found "http:\/\/x", wanted a list of origins/],
+    ["trustedHeader", { tenants: "a" }, /tenants: found an option that nobody knows/],
+    ["compact", { budget: 100, pin: [0] }, /compact the transcript: pin: found an option that nobody knows/],
+    ["compact", { budget: 100, policy: "forward" }, /policy: found "forward", wanted "full" or "backward"/],
+    ["compact", { budget: 100, lookback: NaN }, /lookback: found NaN, wanted a share of the budget/],
   ] as const,
 )("options that nobody knows, or of another kind, are refused: %s %o", (what, options, message) => {
   throws(() => make[what]?.(options), { name: "TypeError", message });
@@ -111,16 +196,23 @@ Deno.test("options set to undefined are options left out", () => {
   make["agent"]?.({ model, maxSteps: undefined, tools: undefined, compaction: undefined });
   make["steps"]?.({ window: 8_000, store: undefined });
   make["tool"]?.({ timeoutMs: undefined });
+  make["anthropic"]?.({ window: undefined, thinking: undefined });
+  make["log"]?.({ level: undefined });
+});
+
+Deno.test("kvStore() refuses options of another kind before it opens anything", async () => {
+  // deno-lint-ignore no-explicit-any -- What a caller in JavaScript can write.
+  const open = (options: any) => kvStore(options);
+  await rejects(() => open({ file: "x" }), /open Deno KV: file: found an option that nobody knows/);
+  await rejects(() => open({ path: new URL("file:///x") }), /path: found an object, wanted text/);
 });
 
 Deno.test("a key is in no error, whatever else is wrong with it", () => {
-  throws(() => make["client"]?.({ url: "http://x", headers: "Bearer secret-of-acme" }), (error: Error) => {
-    equal(
-      error.message,
-      "Cannot make the client: headers: found a text, wanted headers by name, or a function",
-    );
-    return true;
-  });
+  const headers = "Bearer secret-of-acme";
+  const wanted = /: found a text, wanted headers by name/;
+  throws(() => make["client"]?.({ url: "http://x", headers }), wanted);
+  throws(() => make["openaiChat"]?.({ headers }), wanted);
+  throws(() => make["servers"]?.({ a: { url: "http://x", headers } }), wanted);
 });
 
 Deno.test("runTurn() refuses an agent with options that nobody knows, and stores nothing", async () => {

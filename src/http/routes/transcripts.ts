@@ -5,7 +5,7 @@
  */
 import { Hono } from "hono";
 import * as z from "zod";
-import { compactTranscript, isLedger } from "../../compaction/wire.ts";
+import { compactTranscript, type CompactTranscriptOptions, isLedger } from "../../compaction/wire.ts";
 import { SelvageError } from "../../core/errors.ts";
 import { checkMessages } from "../../formats/check.ts";
 import { describeTranscript } from "../../formats/describe.ts";
@@ -62,6 +62,12 @@ export const compactBody = z.strictObject({
   repair: z.boolean().exactOptional(),
   plan: z.boolean().exactOptional(),
 });
+
+/** What a body says of the compaction, beside the transcript. */
+function wantedOf(body: z.infer<typeof compactBody>): CompactTranscriptOptions {
+  const beside = Object.entries(body).filter(([name]) => !Object.hasOwn(reading, name));
+  return Object.fromEntries(beside) as unknown as CompactTranscriptOptions;
+}
 
 /** A transcript that was sent, and the text of each of its messages. */
 interface Sent<Body> {
@@ -170,7 +176,7 @@ export function transcriptRoutes(): Hono<AppEnv> {
 
   app.post("/compact", limitBody(MAX_BODY), async (c) => {
     const { body, reading, texts } = await receive(c.req.raw, compactBody);
-    const { messages, toSummarise, ...rest } = compactTranscript(reading, body);
+    const { messages, toSummarise, ...rest } = compactTranscript(reading, wantedOf(body));
     const format = reading.format.name;
     const { plan } = body;
     if (plan !== true) return answer({ format, ...rest }, { messages }, texts);

@@ -813,6 +813,7 @@ function rule(wanted, isFit) {
     wanted
   };
 }
+var anything = () => null;
 var text = rule("text", (value) => typeof value === "string");
 var yesOrNo = rule("true or false", (value) => typeof value === "boolean");
 var aFunction = rule("a function", (value) => typeof value === "function");
@@ -820,8 +821,78 @@ var aClock = rule("a clock with now() and sleep()", (value) => hasMethods(value,
   "now",
   "sleep"
 ]));
+function number(wanted, { least, most = Infinity }) {
+  return rule(wanted, (value) => typeof value === "number" && value >= least && value <= most);
+}
+function oneOf(...words) {
+  return rule(words.map((word) => JSON.stringify(word)).join(" or "), (value) => words.includes(value));
+}
 function hasMethods(value, names) {
   return (typeof value === "object" || typeof value === "function") && value !== null && names.every((name) => typeof value[name] === "function");
+}
+function listOf(wanted, member) {
+  return (value) => {
+    if (!Array.isArray(value)) return {
+      field: "",
+      found: sayValue(value),
+      wanted
+    };
+    return firstFault(value.map((item, at) => [
+      `[${at}]`,
+      item,
+      member
+    ]));
+  };
+}
+function optionsOf(rules2, needed = []) {
+  const names = Object.keys(rules2);
+  return (value) => {
+    if (!isPlain(value)) {
+      const of = needed.length === 0 ? names : needed;
+      return {
+        field: "",
+        found: sayValue(value),
+        wanted: `an object with ${of.join(", ")}`
+      };
+    }
+    const unknown = Object.keys(value).find((name) => !Object.hasOwn(rules2, name));
+    if (unknown !== void 0) {
+      const wanted = `only ${names.join(", ")}`;
+      return {
+        field: unknown.slice(0, 60),
+        found: "an option that nobody knows",
+        wanted
+      };
+    }
+    return firstFault(Object.entries(rules2).flatMap(([name, of]) => value[name] === void 0 && !needed.includes(name) ? [] : [
+      [
+        name,
+        value[name],
+        of
+      ]
+    ]));
+  };
+}
+function isPlain(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function firstFault(items) {
+  for (const [name, value, of] of items) {
+    const fault = of(value);
+    if (fault === null) continue;
+    const joint = fault.field === "" || fault.field.startsWith("[") ? "" : ".";
+    return {
+      ...fault,
+      field: `${name}${joint}${fault.field}`
+    };
+  }
+  return null;
+}
+function requireOptions(action, options, of) {
+  const fault = of(options);
+  if (fault === null) return;
+  const { field, found, wanted } = fault;
+  throw new TypeError(`Cannot ${action}: ${field === "" ? "" : `${field}: `}found ${found}, wanted ${wanted}`);
 }
 
 var APPROVAL = "approval:";
@@ -1814,8 +1885,8 @@ var edits2 = partEdits("parts");
 function readResponse(response, at, field) {
   if (!isObject(response)) return jsonText(response ?? "", at, field);
   const [[key, value] = [], ...more] = Object.entries(response);
-  const isPlain = more.length === 0 && typeof value === "string" && /^(output|result|error)$/.test(key ?? "");
-  return isPlain ? value : jsonText(response, at, field);
+  const isPlain2 = more.length === 0 && typeof value === "string" && /^(output|result|error)$/.test(key ?? "");
+  return isPlain2 ? value : jsonText(response, at, field);
 }
 function readPart(part, at, { role, index }) {
   const field = `parts[${index}]`;
@@ -3257,7 +3328,7 @@ function say({ piece }) {
   return piece.name ? `The ${noun} of ${piece.name}` : `The ${noun}`;
 }
 function idFaults(reading) {
-  const { rules } = reading.format;
+  const { rules: rules2 } = reading.format;
   const faults = [];
   for (const { call, results } of callsOf(reading)) {
     const fault = (code, half, what) => {
@@ -3278,7 +3349,7 @@ function idFaults(reading) {
       }
     }
     if (id === "") continue;
-    if (rules.ids !== void 0 && call.piece.isHosted !== true && !rules.ids.test(id)) {
+    if (rules2.ids !== void 0 && call.piece.isHosted !== true && !rules2.ids.test(id)) {
       fault("invalid_call_id", call, `has the id ${JSON.stringify(id)}, wanted one of letters, digits, _ and -`);
     }
   }
@@ -4544,10 +4615,10 @@ function digestOf(text2) {
   return `${ends} (${notes.join("; ")}${seen2.length > 0 ? `; names ${seen2.join(", ")}` : ""})`;
 }
 var RULES = 12;
-function saidBy(text2, { most = LONG, rules = RULES } = {}) {
+function saidBy(text2, { most = LONG, rules: rules2 = RULES } = {}) {
   if (text2.length <= most) return text2;
   const ends = clip(text2, most);
-  const binding = ruleSentences(text2, rules).filter((sentence) => !ends.includes(sentence));
+  const binding = ruleSentences(text2, rules2).filter((sentence) => !ends.includes(sentence));
   return [
     ends,
     ...binding
@@ -4694,8 +4765,8 @@ var RangeSum = class {
 
 var TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-function count(number, noun) {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+function count(number2, noun) {
+  return `${number2} ${noun}${number2 === 1 ? "" : "s"}`;
 }
 function guarded(json) {
   return json.replace(/\[(?=selvage ledger|end of ledger)/g, "\\u005b").replace(/[\u0085\u2028\u2029]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -5011,17 +5082,17 @@ function fitLedger(lines, { tokens, measure, told, ...frame }) {
       next = total - tokens / 100;
     }
     if (index === task && line.kind === "user") {
-      let rules = RULES;
+      let rules2 = RULES;
       do
         single[index] = {
           ...line,
           text: saidBy(line.text, {
             most: TASK,
-            rules
+            rules: rules2
           })
         };
-      while (!fits(sum.toRange(rules === 0 ? 0 : FEW)) && --rules >= 0);
-      if (rules >= 0) break;
+      while (!fits(sum.toRange(rules2 === 0 ? 0 : FEW)) && --rules2 >= 0);
+      if (rules2 >= 0) break;
     }
     sum.add(line);
     gone.add(index);
@@ -5129,14 +5200,14 @@ function numberMessages(reading) {
 var MOST_RUNS = 100;
 function runsOf(numbers) {
   const runs = [];
-  for (const number of numbers) {
+  for (const number2 of numbers) {
     const last = runs.at(-1);
-    if (last !== void 0 && number === last.to + 1) {
-      last.to = number;
+    if (last !== void 0 && number2 === last.to + 1) {
+      last.to = number2;
       last.count++;
     } else runs.push({
-      from: number,
-      to: number,
+      from: number2,
+      to: number2,
       count: 1
     });
   }
@@ -5473,7 +5544,30 @@ function writeSummary(input, { removed, policy, summary, numbered, below }) {
   };
 }
 
-function refuseOptions({ messages }, { budget, pinned = [], summary }) {
+var share2 = number("a share of the budget, 0 or more", {
+  least: 0
+});
+var rules = optionsOf({
+  // What is wrong with these two has codes of its own.
+  budget: anything,
+  pinned: listOf("a list of positions", anything),
+  policy: oneOf("full", "backward"),
+  lookback: share2,
+  lookahead: share2,
+  summaryReserve: number("tokens, 0 or more", {
+    least: 0,
+    most: Number.MAX_SAFE_INTEGER
+  }),
+  force: yesOrNo,
+  summary: text,
+  repair: yesOrNo,
+  plan: yesOrNo
+}, [
+  "budget"
+]);
+function refuseOptions({ messages }, options) {
+  requireOptions("compact the transcript", options, rules);
+  const { budget, pinned = [], summary } = options;
   if (!(budget > 0)) {
     throw new SelvageError("bad_budget", `Cannot compact: found a budget of ${budget} tokens, wanted more than 0`, {
       fields: {
@@ -6259,12 +6353,12 @@ async function readJsonLines(file, source, { keepTexts }) {
   const found = [];
   const texts = /* @__PURE__ */ new Map();
   const numbers = [];
-  let number = 0;
+  let number2 = 0;
   let end = null;
   let isClosed = true;
   let hasBom = false;
   for await (const line of splitLines(source.all())) {
-    if (number++ === 0) hasBom = line.startsWith(BOM);
+    if (number2++ === 0) hasBom = line.startsWith(BOM);
     isClosed = line.endsWith("\n");
     const text2 = line.trim();
     if (text2 === "") continue;
@@ -6274,17 +6368,17 @@ async function readJsonLines(file, source, { keepTexts }) {
       message = parseExact(text2);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw cannotRead(file, `line ${number}: ${error.message}`, {
-        line: number
+      throw cannotRead(file, `line ${number2}: ${error.message}`, {
+        line: number2
       });
     }
     if (!isObject(message)) {
-      throw cannotRead(file, `line ${number}: found no JSON object, wanted a message`, {
-        line: number
+      throw cannotRead(file, `line ${number2}: found no JSON object, wanted a message`, {
+        line: number2
       });
     }
     found.push(message);
-    numbers.push(number);
+    numbers.push(number2);
     if (keepTexts) texts.set(message, text2);
   }
   const { messages, wrapper, places } = unwrapLines(found);
@@ -6309,9 +6403,9 @@ async function readRequests(file, source, { keepTexts }) {
   const around2 = [
     ""
   ];
-  let number = 0;
+  let number2 = 0;
   for await (const line of splitLines(source.all())) {
-    number++;
+    number2++;
     const text2 = line.trim();
     if (text2 === "") {
       around2.push((around2.pop() ?? "") + line);
@@ -6323,7 +6417,7 @@ async function readRequests(file, source, { keepTexts }) {
       text2
     ], {
       keepTexts,
-      line: number
+      line: number2
     }));
     around2.push(line.slice(at + text2.length));
   }
