@@ -4,8 +4,6 @@
  *
  * @module
  */
-import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { type Config, providerOf, requireKeys } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import {
@@ -189,6 +187,7 @@ export async function loadOptions(path: string, from: string): Promise<Partial<A
       { cause },
     );
   };
+  const [{ resolve }, { pathToFileURL }] = await Promise.all([import("node:path"), import("node:url")]);
   const url = pathToFileURL(resolve(from, path)).href;
   const module = await import(url).catch((error) =>
     fail(error instanceof Error ? error.message : String(error))

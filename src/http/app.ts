@@ -4,6 +4,7 @@
  * @module
  */
 import { Hono } from "hono";
+import { TrieRouter } from "hono/router/trie-router";
 import { SelvageError } from "../core/errors.ts";
 import type { Agent } from "../loop/agent.ts";
 import { requireAgent } from "../loop/agent_options.ts";
@@ -64,7 +65,8 @@ export function createApp(options: AppOptions): App {
   requireAppOptions(options);
   for (const [name, agent] of Object.entries(options.agents)) requireFit(name, agent);
   const auth = options.auth ?? openAccess();
-  const app = new Hono<AppEnv>();
+  // The default router compiles all routes before the first request is answered, which takes longer than its turn.
+  const app = new Hono<AppEnv>({ router: new TrieRouter() });
 
   const { store, clock = systemClock, maxBodyBytes = MAX_BODY_BYTES, log, cors = [], drain = new Drain() } =
     options;

@@ -6,12 +6,15 @@
 import { type Context, Hono } from "hono";
 import { compress } from "hono/compress";
 import { etag } from "hono/etag";
-import { type Asset, ASSETS, CHAT_PAGE, DOCTOR_PAGE } from "../../web/assets.ts";
+import type { Asset } from "../../web/assets.ts";
 import type { AppEnv } from "../env.ts";
 import { PAGE_POLICY } from "../headers.ts";
 
 /** What the doctor may do: as other pages, but for asking anybody anything. The browser itself sees to it. */
 const DOCTOR_POLICY = PAGE_POLICY.replace("connect-src 'self'", "connect-src 'none'");
+
+/** The files, which are half a megabyte of text: read for the first browser, not for each start. */
+const assets = () => import("../../web/assets.ts");
 
 /** Sends a file. A browser asks each time whether its copy is still the one, and mostly it is. */
 function send(c: Context<AppEnv>, { type, text }: Asset): Response {
@@ -28,12 +31,13 @@ function linked({ type, text }: Asset, pathname: string): Asset {
 export function pageRoutes(): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const small = [compress(), etag()] as const;
-  app.get("/", ...small, (c) => send(c, linked(CHAT_PAGE, c.req.path)));
-  app.get("/doctor", ...small, (c) => {
+  app.get("/", ...small, async (c) => send(c, linked((await assets()).CHAT_PAGE, c.req.path)));
+  app.get("/doctor", ...small, async (c) => {
     c.header("content-security-policy", DOCTOR_POLICY);
-    return send(c, DOCTOR_PAGE);
+    return send(c, (await assets()).DOCTOR_PAGE);
   });
-  app.get("/assets/:name", ...small, (c) => {
+  app.get("/assets/:name", ...small, async (c) => {
+    const { ASSETS } = await assets();
     const name = c.req.param("name");
     const asset = Object.hasOwn(ASSETS, name) ? ASSETS[name] : undefined;
     return asset === undefined ? c.notFound() : send(c, asset);
