@@ -59,8 +59,9 @@ export async function startSide(
 ): Promise<Side> {
   const words = PROGRAMS[name];
   const program = new URL(`../${words.at(-1)}`, import.meta.url).pathname;
-  // The peer has a lock file of its own.
-  const lock = name === "AI SDK" ? [] : ["--no-lock"];
+  // What imports packages starts as users start it, from a lock file (the peer's is its own): without one, versions
+  // are looked up anew in each start.
+  const lock = name === "raw" || name === "double" ? ["--no-lock"] : [];
   const process = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
