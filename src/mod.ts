@@ -111,6 +111,7 @@ export type {
   FinishReason,
   Fork,
   Lease,
+  LeasedSession,
   LeaseRequest,
   Model,
   ModelEvent,

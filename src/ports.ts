@@ -24,6 +24,7 @@ export type {
   Commit,
   Fork,
   Lease,
+  LeasedSession,
   LeaseRequest,
   OnDisconnect,
   Owner,

@@ -66,25 +66,30 @@ export async function leaveTurn(
   entries: readonly Entry[],
   { key, agent, turn, asked, view }: LeaveOptions,
 ): Promise<void> {
-  const request = { agent, owner: turn, turn, ttlMs: LEASE_TTL_MS };
-  const { entries: own, lease } = await store.acquire(key, request);
-  if (own.length > 0) {
-    await store.commit(key, lease, { release: true });
-    throw new SelvageError(
-      "history_mismatch",
-      "Cannot import the history: somebody else has begun the session",
-    );
-  }
   const first = entries.findLastIndex(({ kind }) => kind === "user");
   const named = entries.map((entry, at): Entry => {
     if (at < first) return entry;
     // Steps that the client counts are none of ours.
     return entry.kind === "user" ? { ...entry, turn, ...asked } : { ...entry, turn, step: 0 };
   });
-  await store.commit(key, lease, {
-    entries: named,
-    ...(view === null ? {} : { view: { version: view.version, value: view } }),
-    suspend: true,
+  await store.acquire(key, {
+    agent,
+    owner: turn,
+    turn,
+    ttlMs: LEASE_TTL_MS,
+    begin({ entries: { length } }) {
+      if (length === 0) {
+        return {
+          entries: named,
+          ...(view === null ? {} : { view: { version: view.version, value: view } }),
+          suspend: true,
+        };
+      }
+      throw new SelvageError(
+        "history_mismatch",
+        "Cannot import the history: somebody else has begun the session",
+      );
+    },
   });
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { Clock, Lease, LeaseRequest, SessionKey, SessionState, Store } from "../ports.ts";
+import type { Clock, LeasedSession, LeaseRequest, SessionKey, Store } from "../ports.ts";
 import type { TurnPorts, TurnRequest } from "./agent.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
 import { closeLeft, type LeftPlace } from "./left.ts";
@@ -18,15 +18,17 @@ const LEASE_POLL_MS = 250;
  */
 export async function takeLease(
   request: TurnRequest,
-  { ports, clock, key, turn }: {
+  { ports, clock, key, turn, begin }: {
     readonly ports: TurnPorts;
     readonly clock: Clock;
     readonly key: SessionKey;
     readonly turn: string;
+    /** Gives what is stored with the lease. */
+    readonly begin: NonNullable<LeaseRequest["begin"]>;
   },
-): Promise<SessionState & { readonly lease: Lease }> {
+): Promise<LeasedSession> {
   const { agentName: agent = "default", onDisconnect, onPaused } = request;
-  const asked = { agent, owner: turn, turn, ...(onDisconnect === undefined ? {} : { onDisconnect }) };
+  const asked = { agent, owner: turn, turn, begin, ...(onDisconnect === undefined ? {} : { onDisconnect }) };
   const take = () =>
     acquireFree(ports.store, { key, clock, request: asked, onPaused, onClosed: ports.onClosed });
   const isQueued = request.whenBusy === "enqueue";
@@ -49,7 +51,7 @@ export async function acquireFree(
     readonly onPaused?: TurnRequest["onPaused"] | undefined;
     readonly onClosed?: TurnPorts["onClosed"] | undefined;
   },
-): Promise<SessionState & { readonly lease: Lease }> {
+): Promise<LeasedSession> {
   for (;;) {
     try {
       return await store.acquire(key, { ...request, ttlMs: LEASE_TTL_MS });

@@ -109,7 +109,7 @@ export interface TurnRequest extends TurnPlace {
   readonly fork?: { readonly at: number; readonly branch?: number };
   /** What came before the input elsewhere: goes into the log with it. A stored view of it counts for an empty log only. */
   readonly history?: { readonly entries: readonly Entry[]; readonly view?: unknown };
-  /** Decides on the two above once the session is at hand, and nobody else can write to it. */
+  /** Decides on the two above once the session is at hand; decides anew where somebody else has written to it meanwhile. */
   readonly begin?: (state: SessionState) => BeginsWith | Promise<BeginsWith>;
   /** What the client says of the input beside its content. */
   readonly client?: ClientNote;

@@ -71,8 +71,7 @@ export class Journal {
 
   /** Notes an entry for the next flush. */
   entry(entry: Entry): void {
-    const compacted = this.#made?.at === entry.seq ? { compacted: this.#made.note } : {};
-    this.#entries.push({ ...entry, ...compacted });
+    this.#entries.push(withNote(entry, this.#made));
   }
 
   /** Notes a change of the head or a view for the next flush; a later one of the same kind replaces it. */
@@ -165,6 +164,11 @@ export class Journal {
     this.#failure = { error };
     this.#options.onFailure(error);
   }
+}
+
+/** An entry, and what the view says of its making where it follows that. */
+export function withNote(entry: Entry, made: StoredView["made"]): Entry {
+  return made?.at === entry.seq ? { ...entry, compacted: made.note } : entry;
 }
 
 /** Says whether a lease was lost because its session was deleted. */

@@ -12,9 +12,9 @@ import type {
   Clock,
   Entry,
   Lease,
+  LeasedSession,
   ResultEntry,
   SessionKey,
-  SessionState,
   Store,
   UserEntry,
 } from "../ports.ts";
@@ -46,7 +46,7 @@ export interface StoredTurn {
 
 /** A turn that was taken over: the session under its lease, and what clients know of it. */
 export interface LeftTurn {
-  readonly leased: SessionState & { readonly lease: Lease };
+  readonly leased: LeasedSession;
   readonly stored: StoredTurn;
 }
 

@@ -5,16 +5,18 @@
  */
 import { requireWithin } from "../compaction/budget.ts";
 import { callsOf } from "../compaction/context.ts";
-import type { Clock, Lease, SessionKey, SessionState, Store } from "../ports.ts";
+import type { Clock, Commit, Lease, SessionKey, SessionState, UserEntry } from "../ports.ts";
 import { takeLease, whileRunning } from "./acquire.ts";
 import type { AnswerRequest, ReadyAgent, ResumeRequest, TurnPlace, TurnPorts, TurnRequest } from "./agent.ts";
 import { matchAnswers, type MatchedAnswers } from "./answers.ts";
 import { agentFor, type Asked, askedIn, askedOf } from "./asked.ts";
 import { systemClock } from "./clock.ts";
-import { type Beginning, beginningOf } from "./fork.ts";
+import { beginningOf } from "./fork.ts";
 import { randomId } from "./ids.ts";
+import { withNote } from "./journal.ts";
 import { endLeft, type LeftTurn, type StoredTurn, takeOver } from "./left.ts";
 import { measured, type MeasuredSession } from "./measured.ts";
+import { storeMeter } from "./measures.ts";
 import { readyAgent } from "./ready.ts";
 import { pinnedAtoms, requireInput, requireRoom } from "./room.ts";
 
@@ -26,8 +28,6 @@ export interface OpenedTurn extends StoredTurn, MeasuredSession {
   readonly clock: Clock;
   readonly key: SessionKey;
   readonly lease: Lease;
-  /** What is to be stored with the input of a new turn. */
-  readonly before?: Beginning["before"];
   /** What a paused turn is gone on with. */
   readonly answers?: MatchedAnswers;
 }
@@ -36,7 +36,8 @@ export interface OpenedTurn extends StoredTurn, MeasuredSession {
 const MAX_TAKEOVERS = 3;
 
 /**
- * Opens a turn. Whatever it rejects with, the session is as it was, and free.
+ * Opens a turn, and stores what the user says together with its lease. Whatever it rejects with, the session is as it
+ * was, and free.
  *
  * @param request Agent, session and input.
  * @param ports Store, clock and ids.
@@ -44,7 +45,9 @@ const MAX_TAKEOVERS = 3;
  *   `turn_running` or `turn_paused`.
  */
 export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<OpenedTurn> {
-  const { input } = request;
+  const { input, pin, client } = request;
+  // First of all: an input that cannot be copied leaves nothing behind.
+  const content = structuredClone(input);
   const asked = askedOf(request);
   if (asked.compaction !== undefined) {
     requireWithin(asked.compaction, { limits: request.agent.compactionLimits });
@@ -56,34 +59,40 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   const id = ports.newId?.() ?? randomId("t");
   await requireInput(input, agent);
   signal?.throwIfAborted();
-  const leased = await takeLease(request, { ports, clock, key, turn: id });
-  const { lease } = leased;
-  try {
-    const begun = await beginningOf(leased, { request, store: ports.store, key });
+  const opened: { session?: MeasuredSession } = {};
+  const begin = async (state: SessionState): Promise<Commit> => {
+    const begun = await beginningOf(state, { request, store: ports.store, key });
     const session = await measured(agent, begun);
+    const { context, meter, budget } = session;
     const pinned = pinnedAtoms(begun.entries, begun.head.pins);
-    await requireRoom(input, { agent, limit: session.budget.maxInput, pinned });
-    const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
-    return { ...session, agent, asked, clock, key, lease, before: begun.before, ...untold };
-  } catch (error) {
-    // Where not even this works, the lease runs out by itself: the first error is the one to tell.
-    await leaveAsFound(ports.store, { key, leased, clock }).catch(() => {});
-    throw error;
+    await requireRoom(input, { agent, limit: budget.maxInput, pinned });
+    const entry: UserEntry = {
+      kind: "user",
+      seq: begun.entries.length,
+      turn: id,
+      at: clock.now(),
+      message: { role: "user", content },
+      ...(pin === true ? { pinned: true } : {}),
+      ...asked,
+      ...(client === undefined ? {} : { client }),
+    };
+    // What goes into the log in front of the input is stored with it.
+    const { entries: history = [], ...change } = begun.before;
+    const entries = [...history, entry].map((each) => withNote(each, context.view.made));
+    await context.append(entry);
+    opened.session = session;
+    return { ...change, entries, meter: storeMeter(agent, { meter, budget }) };
+  };
+  const { lease } = await takeLease(request, { ports, clock, key, turn: id, begin });
+  const { session } = opened;
+  if (session === undefined) {
+    throw new TypeError(
+      "Cannot open the turn: found a store that took the lease and has not asked what is stored with it, wanted " +
+        "`acquire` to call `begin`",
+    );
   }
-}
-
-/** Frees a session; one that was made for the turn goes with it, unless somebody else has come by then. */
-async function leaveAsFound(
-  store: Store,
-  { key, leased: { head, lease }, clock }: {
-    readonly key: SessionKey;
-    readonly leased: SessionState & { readonly lease: Lease };
-    readonly clock: Clock;
-  },
-): Promise<void> {
-  await store.commit(key, lease, { release: true });
-  // The first lease of all made it.
-  if (lease.epoch === 1 && head.length === 0) await store.delete(key, { unusedSince: clock.now() + 1 });
+  const untold = { nextEvent: 0, isStarted: false, called: new Set<string>(), told: new Set<string>() };
+  return { ...session, agent, asked, clock, key, lease, ...untold };
 }
 
 /**

@@ -22,30 +22,7 @@ export class Turn {
 
   /** Opens a new turn and stores the user's message. */
   static async open(request: TurnRequest, ports: TurnPorts): Promise<Turn> {
-    // Before the lease: an input that cannot be copied leaves nothing behind.
-    const content = structuredClone(request.input);
-    const opened = await openTurn(request, ports);
-    const work = new TurnAtWork(opened, { request, ports });
-    try {
-      const { pin, client } = request;
-      // What goes into the log in front of the input is stored with it.
-      const { entries = [], ...change } = opened.before ?? {};
-      work.journal.change(change);
-      for (const entry of entries) work.journal.entry(entry);
-      await work.log.append({
-        kind: "user",
-        ...work.log.place(),
-        message: { role: "user", content },
-        ...(pin === true ? { pinned: true } : {}),
-        ...opened.asked,
-        ...(client === undefined ? {} : { client }),
-      });
-      await work.flush();
-    } catch (error) {
-      await close(work);
-      throw error;
-    }
-    return new Turn(work);
+    return new Turn(new TurnAtWork(await openTurn(request, ports), { request, ports }));
   }
 
   /** Takes over a turn that its process left; null where it was taken over too often, and is over now. */

@@ -89,6 +89,12 @@ export interface LeaseRequest {
    * long it does, and with no other.
    */
   readonly takeover?: boolean | "paused";
+  /**
+   * Gives what is stored together with the lease, once the session has been read and found free: what a turn begins
+   * with. It is asked anew where somebody else has changed the session meanwhile. It may read the store, and must not
+   * write to the session.
+   */
+  readonly begin?: (state: LeasedSession) => Commit | Promise<Commit>;
 }
 
 /** A branch of a session's log. */
@@ -153,6 +159,12 @@ export interface SessionState {
   readonly entries: readonly Entry[];
   /** The stored view in force, null for the log itself. */
   readonly view: unknown;
+}
+
+/** A session under a lease. */
+export interface LeasedSession extends SessionState {
+  /** The lease; it is in the head, too. */
+  readonly lease: Lease;
 }
 
 /** What one commit changes; all of it lands, or nothing. */
@@ -235,9 +247,11 @@ export interface Store {
    * earlier one; `turn_interrupted` (fields: `turn`, `onDisconnect`) where another turn was left unfinished and has
    * to be taken over first; `turn_over` where the turn that is to be taken over is not the one that was left;
    * `turn_paused` (fields: `turn`, `pending`) where a turn waits for answers, and `turn_not_paused` (fields: `turn`)
-   * where the one that is to be answered does not.
+   * where the one that is to be answered does not. What the request's `begin` gives is stored with the lease, all or
+   * nothing; where that throws, or gives what `commit` would refuse, no lease is taken and nothing is stored. The
+   * session comes back as `begin` was given it.
    */
-  acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }>;
+  acquire(key: SessionKey, request: LeaseRequest): Promise<LeasedSession>;
   /**
    * Appends and changes under a lease; throws `lease_lost` where it is no longer ours, `too_many_branches` for a fork
    * beyond the 500th.

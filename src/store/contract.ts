@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock, Store } from "../ports.ts";
+import { beginCases } from "./_contract_begins.ts";
 import { branchCases } from "./_contract_branches.ts";
 import { claimCases } from "./_contract_claims.ts";
 import { eventCases } from "./_contract_events.ts";
@@ -23,7 +24,7 @@ export interface StoreTest {
 
 /**
  * Makes the tests that a store of your own has to pass, for any test runner. They cover sessions and their entries,
- * branches, leases and takeovers, turns that wait, events, lists, claims, odd and big content, and many callers at once; crashes are for you to
+ * branches, leases and takeovers, what is stored with a lease, turns that wait, events, lists, claims, odd and big content, and many callers at once; crashes are for you to
  * add, who know where your store can be cut off. An entry of 20 MB and a session of 10,000 entries are among them.
  *
  * @param make Opens a new, empty store that measures time by the clock, which stands still unless a test moves it on.
@@ -52,6 +53,7 @@ export function storeContract(make: (clock: Clock) => Promise<Store>): readonly 
     ...sessionCases,
     ...branchCases,
     ...leaseCases,
+    ...beginCases,
     ...pauseCases,
     ...eventCases,
     ...listCases,

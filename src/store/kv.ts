@@ -28,6 +28,7 @@ import type {
   Commit,
   Entry,
   Lease,
+  LeasedSession,
   LeaseRequest,
   Owner,
   SessionHead,
@@ -92,6 +93,8 @@ const decoder = new TextDecoder();
 interface Change {
   readonly head: SessionHead;
   readonly records: readonly StoredRecord[];
+  /** Small ones that are written with the head itself. */
+  readonly beside?: readonly StoredRecord[];
   /** A record beside the head that must be as it was read. */
   readonly unchanged?: Deno.AtomicCheck;
 }
@@ -129,7 +132,7 @@ class KvStore implements Store {
     return this.#reader.entry(placeOf(key), seq);
   }
 
-  acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
+  acquire(key: SessionKey, request: LeaseRequest): Promise<LeasedSession> {
     const place = placeOf(key);
     const turnKey = claimKey(key, `turn/${request.turn}`);
     return this.#queue.run(place.name, async () => {
@@ -146,48 +149,51 @@ class KvStore implements Store {
         } else if (before.found.head.lease !== undefined) {
           await this.#sweep(place, before.found, before.groups);
         }
+        const known = request.takeover ? null : await this.#reader.get(turnKey);
+        if (known !== null && readClaim(known.value, this.#clock.now()) !== undefined) {
+          throw turnExists(key, request.turn);
+        }
+        const { entries, view } = before?.state ?? { entries: [], view: null };
+        const leased = (): LeasedSession => {
+          const head = withNewLease(before?.state.head ?? null, request, this.#clock.now());
+          return { head, entries, view, lease: { ...head.lease } };
+        };
+        const commit = await request.begin?.(leased()) ?? null;
         // Reading a long session takes its time: the lease counts from here.
         const now = this.#clock.now();
-        const head = withNewLease(before?.state.head ?? null, request, now);
-        const records: StoredRecord[] = [];
+        const taken = leased();
+        const { head, lease } = taken;
+        const beside: StoredRecord[] = [];
         if (before === null) {
           const listed: ListedSession = { key: bareKey(key), createdAt: head.createdAt };
           const value = encoder.encode(toText(listed, "the name"));
-          records.push({ key: listKey(key, head.createdAt), value });
+          beside.push({ key: listKey(key, head.createdAt), value });
         }
-        let change: Change = { head, records };
-        if (!request.takeover) {
-          const { value: known, versionstamp } = await this.#reader.get(turnKey);
-          if (readClaim(known, now) !== undefined) throw turnExists(key, request.turn);
+        let change: Change = { head, records: [], beside };
+        if (known !== null) {
           const value = { session: key.session, agent: request.agent };
-          records.push(claimRecord(turnKey, { value, ttlMs: TURN_KNOWN_MS, now }));
+          beside.push(claimRecord(turnKey, { value, ttlMs: TURN_KNOWN_MS, now }));
           // It may be there and have expired: the database forgets when it likes.
-          change = { ...change, unchanged: { key: turnKey, versionstamp } };
+          change = { ...change, unchanged: { key: turnKey, versionstamp: known.versionstamp } };
+        }
+        let rest: Commit | null = null;
+        if (commit !== null) {
+          const after = withCommit(key, head, { lease, commit, now });
+          const records = this.#recordsOf(place, { lease, commit, branch: branchOf(after) });
+          // Without a lease it is written in one piece: somebody else may be writing under the same keys.
+          if (packRecords(records).length === 1) change = { ...change, head: after, records };
+          else rest = commit;
         }
         if (await this.#write(place, before?.found ?? null, change) === null) continue;
-        const { entries, view } = before?.state ?? { entries: [], view: null };
-        return { head, entries, view, lease: { ...head.lease } };
+        if (rest !== null) await this.#commit(place, { key, lease, commit: rest });
+        return taken;
       }
     });
   }
 
   commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
     const place = placeOf(key);
-    return this.#queue.run(place.name, async () => {
-      // Made once for each branch, if ever it is another: a big commit is not encoded anew at each attempt.
-      let made: { readonly branch: number; readonly records: readonly StoredRecord[] } | null = null;
-      await this.#update(place, lease, async (head) => {
-        if (isWhereCommitLeads(head, lease, commit) && await this.#hasContent(place, head, commit)) {
-          return null;
-        }
-        const after = withCommit(key, head, { lease, commit, now: this.#clock.now() });
-        const branch = branchOf(after);
-        if (made?.branch !== branch) {
-          made = { branch, records: this.#recordsOf(place, { lease, commit, branch }) };
-        }
-        return { head: after, records: made.records };
-      });
-    });
+    return this.#queue.run(place.name, () => this.#commit(place, { key, lease, commit }));
   }
 
   renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void> {
@@ -252,6 +258,25 @@ class KvStore implements Store {
     this.#isClosed = true;
     this.#held.clear();
     this.#kv.close();
+  }
+
+  async #commit(
+    place: Place,
+    { key, lease, commit }: { readonly key: SessionKey; readonly lease: Lease; readonly commit: Commit },
+  ): Promise<void> {
+    // Made once for each branch, if ever it is another: a big commit is not encoded anew at each attempt.
+    let made: { readonly branch: number; readonly records: readonly StoredRecord[] } | null = null;
+    await this.#update(place, lease, async (head) => {
+      if (isWhereCommitLeads(head, lease, commit) && await this.#hasContent(place, head, commit)) {
+        return null;
+      }
+      const after = withCommit(key, head, { lease, commit, now: this.#clock.now() });
+      const branch = branchOf(after);
+      if (made?.branch !== branch) {
+        made = { branch, records: this.#recordsOf(place, { lease, commit, branch }) };
+      }
+      return { head: after, records: made.records };
+    });
   }
 
   /** Makes the records of a commit; what is not JSON is refused here, before anything is written. */
@@ -337,20 +362,21 @@ class KvStore implements Store {
   async #write(
     place: Place,
     found: FoundHead | null,
-    { head, records, unchanged }: Change,
+    { head, records, beside = [], unchanged }: Change,
   ): Promise<string | null> {
     const value = encoder.encode(toText({ ...head, life: found?.life ?? crypto.randomUUID() }, "the head"));
     const check = { key: place.headKey, versionstamp: found?.versionstamp ?? null };
     const batches = packRecords(records);
     let versionstamp = "";
     for (const [index, batch] of batches.entries()) {
+      const isLast = index === batches.length - 1;
       const result = await whileLocked(() => {
         const atomic = this.#kv.atomic().check(check);
         if (unchanged !== undefined) atomic.check(unchanged);
-        for (const { key, value, expireIn } of batch) {
+        for (const { key, value, expireIn } of isLast ? [...batch, ...beside] : batch) {
           atomic.set(key, value, expireIn === undefined ? {} : { expireIn });
         }
-        if (index === batches.length - 1) atomic.set(place.headKey, value);
+        if (isLast) atomic.set(place.headKey, value);
         return atomic.commit();
       });
       if (!result.ok) return null;

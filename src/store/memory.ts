@@ -1,5 +1,5 @@
-// deno-lint-ignore-file require-await -- methods are `async` so that errors come as rejections, and await nothing, so
-// that each is atomic
+// deno-lint-ignore-file require-await -- methods are `async` so that errors come as rejections, and await nothing that
+// is not looked at again afterwards, so that each is atomic
 /**
  * Sessions in memory: for tests, for trials, and for apps that keep their state elsewhere.
  *
@@ -11,6 +11,7 @@ import type {
   Commit,
   Entry,
   Lease,
+  LeasedSession,
   LeaseRequest,
   Owner,
   SessionHead,
@@ -69,6 +70,13 @@ interface EventBatch {
   readonly text: string;
 }
 
+/** What a commit adds, as text. */
+interface CommitTexts {
+  readonly added: readonly string[];
+  readonly view: string | undefined;
+  readonly batch: EventBatch | null;
+}
+
 /** A value that was claimed. */
 interface Claimed {
   readonly text: string;
@@ -105,24 +113,37 @@ class MemoryStore implements Store {
     return text === undefined ? null : JSON.parse(text);
   }
 
-  async acquire(key: SessionKey, request: LeaseRequest): Promise<SessionState & { readonly lease: Lease }> {
-    const now = this.#clock.now();
-    const before = headOf(this.#sessions.get(nameOf(key)));
-    requireFree(key, before, { request, now });
-    const head = withNewLease(before, request, now);
-    const text = toText(head, "the head");
-    if (!request.takeover) {
+  async acquire(key: SessionKey, request: LeaseRequest): Promise<LeasedSession> {
+    for (;;) {
+      const found = this.#sessions.get(nameOf(key));
+      const text = found?.head;
+      const before = headOf(found);
+      requireFree(key, before, { request, now: this.#clock.now() });
+      const leased = (): LeasedSession => {
+        const head = withNewLease(before, request, this.#clock.now());
+        return { head, entries, view, lease: { ...head.lease } };
+      };
+      const { entries, view } = (found && stateOf(found, {})) ?? { entries: [], view: null };
+      const commit = request.begin === undefined ? {} : await request.begin(leased());
+      // The one wait there is: somebody else may have come by.
+      if (this.#sessions.get(nameOf(key))?.head !== text) continue;
+      const now = this.#clock.now();
       const turn = `turn/${request.turn}`;
-      if (this.#claimed(key, turn) !== undefined) throw turnExists(key, request.turn);
-      const value = { session: key.session, agent: request.agent };
-      this.#setClaim(key, turn, { text: toText(value, "the claim"), expires: now + TURN_KNOWN_MS });
+      if (!request.takeover && this.#claimed(key, turn) !== undefined) throw turnExists(key, request.turn);
+      const taken = leased();
+      const { head, lease } = taken;
+      const after = request.begin === undefined ? head : withCommit(key, head, { lease, commit, now });
+      const texts = textsOf(commit, now);
+      const session = found ??
+        { key: bareKey(key), head: "", entries: new Map(), views: new Map(), events: new Map() };
+      this.#put(session, after, { ...texts, turn: lease.turn });
+      this.#sessions.set(nameOf(key), session);
+      if (!request.takeover) {
+        const value = { session: key.session, agent: request.agent };
+        this.#setClaim(key, turn, { text: toText(value, "the claim"), expires: now + TURN_KNOWN_MS });
+      }
+      return taken;
     }
-    const session = this.#sessions.get(nameOf(key)) ??
-      { key: bareKey(key), head: text, entries: new Map(), views: new Map(), events: new Map() };
-    session.head = text;
-    this.#sessions.set(nameOf(key), session);
-    const { entries, view } = stateOf(session, {}) ?? { entries: [], view: null };
-    return { head, entries, view, lease: { ...head.lease } };
   }
 
   async commit(key: SessionKey, lease: Lease, commit: Commit): Promise<void> {
@@ -130,9 +151,8 @@ class MemoryStore implements Store {
     const before = headOf(session);
     const now = this.#clock.now();
     // Text first: what is not JSON is refused before anything has changed.
-    const added = (commit.entries ?? []).map((entry) => toText(entry, `entry ${entry.seq}`));
-    const view = commit.view && toText(commit.view.value, `view ${commit.view.version}`);
-    const batch = batchOf(commit.events ?? [], now);
+    const texts = textsOf(commit, now);
+    const { added, view } = texts;
     if (isWhereCommitLeads(before, lease, commit)) {
       const last = session?.entries.get(branchOf(before))?.at(-1);
       const hasLast = added.length === 0 || last === added.at(-1);
@@ -141,15 +161,7 @@ class MemoryStore implements Store {
       }
     }
     const after = withCommit(key, before, { lease, commit, now });
-    const head = toText(after, "the head");
-    if (session === undefined) return;
-    session.head = head;
-    const branch = branchOf(after);
-    const entries = session.entries.get(branch) ?? [];
-    for (const text of added) entries.push(text);
-    session.entries.set(branch, entries);
-    if (view !== undefined) session.views.set(viewName(after, after.view), view);
-    if (batch !== null) this.#addBatch(session, lease.turn, batch);
+    if (session !== undefined) this.#put(session, after, { ...texts, turn: lease.turn });
   }
 
   async renew(key: SessionKey, lease: Lease, ttlMs: number): Promise<void> {
@@ -209,6 +221,21 @@ class MemoryStore implements Store {
   close(): void {
     this.#sessions.clear();
     this.#claims.clear();
+  }
+
+  /** Stores a new head, and what came with it. */
+  #put(
+    session: Session,
+    after: SessionHead,
+    { added, view, batch, turn }: CommitTexts & { readonly turn: string },
+  ): void {
+    session.head = toText(after, "the head");
+    const branch = branchOf(after);
+    const entries = session.entries.get(branch) ?? [];
+    for (const text of added) entries.push(text);
+    session.entries.set(branch, entries);
+    if (view !== undefined) session.views.set(viewName(after, after.view), view);
+    if (batch !== null) this.#addBatch(session, turn, batch);
   }
 
   #claimed(owner: Owner, name: string): string | undefined {
@@ -273,6 +300,15 @@ function stateOf(
     head,
     entries: texts.map((text): Entry => JSON.parse(text)),
     view: version > head.view ? null : JSON.parse(session.views.get(viewName(head, version)) ?? "null"),
+  };
+}
+
+/** Throws a `TypeError` where something is not JSON. */
+function textsOf({ entries = [], view, events = [] }: Commit, now: number): CommitTexts {
+  return {
+    added: entries.map((entry) => toText(entry, `entry ${entry.seq}`)),
+    view: view && toText(view.value, `view ${view.version}`),
+    batch: batchOf(events, now),
   };
 }
 

@@ -63,8 +63,6 @@ export interface RoundsReport {
   readonly takeovers: number;
   /** Calls that were closed as aborted. */
   readonly aborted: number;
-  /** Turns whose process died after it had the lease and before the input was stored. */
-  readonly lostStarts: number;
   /** Times that a turn had to be asked for again because another one was running. */
   readonly waits: number;
   /** Sentences on what does not hold. */
@@ -134,7 +132,7 @@ interface Drive {
   turn: string | null;
   /** All that the client was told, over all streams. */
   readonly told: Seen[];
-  end: "running" | "finished" | "left" | "lost";
+  end: "running" | "finished" | "left";
   /** For the report of a round that is stuck. */
   doing: string;
 }
@@ -330,10 +328,7 @@ class Lane {
     const { reason } = drive.told.at(-1)?.data ?? {};
     // All of the turn is looked at: a stream may break between its error and its end.
     const codes = drive.told.flatMap(({ event, data }) => event === "error" ? [data.code] : []);
-    if (codes.includes("turn_lost") && !drive.told.some(({ event }) => event === "step.started")) {
-      this.#counts.lostStarts++;
-      drive.end = "lost";
-    } else if (reason !== "stop") {
+    if (reason !== "stop") {
       this.#fault([`ended with ${reason}, ${codes}`], `${drive.session} ${drive.turn}`);
     }
   }
@@ -380,7 +375,7 @@ class Lane {
     );
     if (inputs.length > 1) this.#fault([`its input is in the log ${inputs.length} times`], where);
     if (turn === null) return;
-    if (inputs.length === 0 && end !== "lost") this.#fault(["its input is not in the log"], where);
+    if (inputs.length === 0) this.#fault(["its input is not in the log"], where);
     this.#fault([...checkOrder(told), ...checkFinishedSteps(told, log)], where);
     if (end === "finished") this.#fault(checkTold(told, { log, turn }), where);
     const [one, other] = await this.#pool.alive();
@@ -391,7 +386,6 @@ class Lane {
         continue;
       }
       this.#fault([...this.#bytes.check(whole), ...checkOrder(whole)], `${where} read again`);
-      if (end === "lost") continue;
       this.#fault(checkTold(whole, { log, turn }), `${where} read again`);
       if (whole.at(-1)?.event !== "turn.finished") this.#fault(["it has no end"], `${where} read again`);
     }
@@ -474,7 +468,6 @@ export async function runRounds(options: RoundsOptions): Promise<RoundsReport> {
     compactions: 0,
     takeovers: 0,
     aborted: 0,
-    lostStarts: 0,
     waits: 0,
     faults: [],
   };

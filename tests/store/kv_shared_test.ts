@@ -50,6 +50,32 @@ Deno.test("kvStore() gives the lease to one of two stores that ask at once", asy
   });
 });
 
+Deno.test("kvStore() asks anew what a turn begins with where another store has come by meanwhile", async () => {
+  await withFile(async ({ one, two }) => {
+    for (const [round, size] of [20, 50_000].entries()) {
+      const lengths: number[] = [];
+      const from = round * 32;
+      const { lease } = await one.acquire(KEY, {
+        agent: "default",
+        owner: "o",
+        turn: `t${round}`,
+        ttlMs: 10_000,
+        async begin({ head: { length } }) {
+          lengths.push(length);
+          if (lengths.length < 3) {
+            await makeSession(two, KEY, { turn: `other ${length}`, entries: userEntries(length, 1) });
+          }
+          return { entries: userEntries(length, 30, size) };
+        },
+      });
+      assert.deepEqual(lengths, [from, from + 1, from + 2]);
+      const entries = (await two.read(KEY))?.entries.slice(from);
+      assert.deepEqual(entries, [...userEntries(from, 2), ...userEntries(from + 2, 30, size)]);
+      await one.commit(KEY, lease, { release: true });
+    }
+  });
+});
+
 Deno.test("kvStore() gives one id to one turn, whichever store and session it is asked of", async () => {
   await withFile(async ({ one, two }) => {
     for (let round = 0; round < 10; round++) {

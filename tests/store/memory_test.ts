@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
-import { KEY, readEvents, take, testStore, textEvents, userEntries } from "../support/store_contract.ts";
+import {
+  KEY,
+  makeSession,
+  readEvents,
+  take,
+  testStore,
+  textEvents,
+  userEntries,
+} from "../support/store_contract.ts";
 
 const HOUR = 3_600_000;
 
@@ -59,4 +67,24 @@ Deno.test("memoryStore() forgets claims by and by, but only those that have expi
   assert.equal(await store.claim(KEY, "long"), "long");
   assert.equal(await store.claim(KEY, "short 599"), undefined);
   assert.equal(await store.claim(KEY, "late 0"), 0);
+});
+
+Deno.test("memoryStore() asks anew what a turn begins with where somebody has come by meanwhile", async () => {
+  const store = memoryStore({ clock: new ManualClock() });
+  const lengths: number[] = [];
+  const { lease } = await store.acquire(KEY, {
+    agent: "default",
+    owner: "o",
+    turn: "t1",
+    ttlMs: 10_000,
+    async begin({ head: { length } }) {
+      lengths.push(length);
+      if (lengths.length < 3) {
+        await makeSession(store, KEY, { turn: `other ${length}`, entries: userEntries(length, 1) });
+      }
+      return { entries: userEntries(length, 1) };
+    },
+  });
+  assert.deepEqual([lengths, lease.epoch], [[0, 1, 2], 3]);
+  assert.deepEqual((await store.read(KEY))?.entries, userEntries(0, 3));
 });
