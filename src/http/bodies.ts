@@ -4,6 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { callLater } from "../loop/later.ts";
 import type { Clock } from "../ports.ts";
 
 /** Milliseconds without a byte after which a body is given up. */
@@ -14,9 +15,6 @@ const TOTAL_MS = 120_000;
 
 /** Bytes that are set aside for a body whose length nobody has told, again and again as it grows. */
 const STEP = 65_536;
-
-/** One for all: an abort without a reason makes an exception with its stack, for each body. */
-const READ = new DOMException("The body was read", "AbortError");
 
 /** The bodies of an app. */
 export class Bodies {
@@ -84,10 +82,9 @@ export class Bodies {
     share: Share,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const reader = body.getReader();
-    const done = new AbortController();
     const begun = this.#clock.now();
     let last = begun;
-    const late = this.#watch(() => Math.min(last + STALL_MS, begun + TOTAL_MS), done.signal);
+    const { late, close } = this.#watch(() => Math.min(last + STALL_MS, begun + TOTAL_MS));
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
@@ -114,7 +111,7 @@ export class Bodies {
       void reader.cancel().catch(() => {});
       throw error;
     } finally {
-      done.abort(READ);
+      close();
     }
     const bytes = new Uint8Array(size);
     let at = 0;
@@ -125,22 +122,26 @@ export class Bodies {
     return bytes;
   }
 
-  /** Rejects when the time has passed that `due` tells, which may move on meanwhile; never, once the signal aborts. */
-  async #watch(due: () => number, signal: AbortSignal): Promise<never> {
-    for (;;) {
-      const left = due() - this.#clock.now();
-      if (left <= 0) {
-        throw new SelvageError(
+  /** `late` rejects when the time has passed that `due` tells, which may move on meanwhile; never, once it is closed. */
+  #watch(due: () => number): { readonly late: Promise<never>; readonly close: () => void } {
+    const clock = this.#clock;
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    let takeBack = (): void => {};
+    const look = (): void => {
+      const left = due() - clock.now();
+      if (left > 0) {
+        takeBack = callLater(left, { clock, call: look, fail: reject });
+        return;
+      }
+      reject(
+        new SelvageError(
           "body_stalled",
           "Cannot read the body: it came too slowly, wanted something of it every ten seconds and all in two minutes",
-        );
-      }
-      try {
-        await this.#clock.sleep(left, signal);
-      } catch {
-        return await new Promise<never>(() => {});
-      }
-    }
+        ),
+      );
+    };
+    look();
+    return { late, close: () => takeBack() };
   }
 }
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { callLater } from "../loop/later.ts";
 import type { Clock } from "../ports.ts";
 
 /** Milliseconds of silence after which a comment is sent: below the idle limits of proxies. */
@@ -38,9 +39,6 @@ const TURNS = 32;
 /** Awaited again and again; anything else would be wrapped each time. */
 const NOW = Promise.resolve();
 
-/** Why the timer ended. One for all: an abort without a reason makes an exception with its stack, for each stream. */
-const ENDED = new DOMException("The stream is over", "AbortError");
-
 /** What {@link sseStream} needs. */
 export interface SseOptions<Event> {
   /** One event as a whole frame, the blank line included. */
@@ -72,24 +70,21 @@ export function sseStream<Event>(
   let pending: Promise<IteratorResult<Event, void>> | null = null;
   let wake = (): void => {};
   let written = clock.now();
-  const closed = new AbortController();
+  let isClosed = false;
+  let takeBack = (): void => {};
 
-  // One timer for the whole stream: it looks at the last write when it fires.
-  async function keepAlive(): Promise<void> {
-    try {
-      for (;;) {
-        const left = written + KEEP_ALIVE_MS - clock.now();
-        await clock.sleep(left > 0 ? left : KEEP_ALIVE_MS, closed.signal);
-        if (clock.now() >= written + KEEP_ALIVE_MS) wake();
-      }
-    } catch {
-      // The stream is over. A clock that fails costs the comments and nothing else.
-    }
+  // One timer for the whole stream: it looks at the last write when it fires. A clock that fails costs the comments and
+  // nothing else.
+  function keepAlive(): void {
+    const left = written + KEEP_ALIVE_MS - clock.now();
+    if (left <= 0) wake();
+    takeBack = callLater(left > 0 ? left : KEEP_ALIVE_MS, { clock, call: keepAlive, fail: () => {} });
   }
 
   function end(): void {
-    if (closed.signal.aborted) return;
-    closed.abort(ENDED);
+    if (isClosed) return;
+    isClosed = true;
+    takeBack();
     onEnd();
   }
 
@@ -111,7 +106,7 @@ export function sseStream<Event>(
     start(controller) {
       // Flushes the headers at once: the first event may take a while.
       controller.enqueue(encoder.encode(": selvage\n\n"));
-      void keepAlive();
+      keepAlive();
     },
     async pull(controller) {
       try {

@@ -5,6 +5,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock } from "../ports.ts";
+import { callLater } from "./later.ts";
 
 /** What came of the work. */
 export type Bounded<T> = { readonly kind: "done"; readonly value: T } | { readonly kind: "late" | "aborted" };
@@ -33,8 +34,13 @@ export async function bounded<T>(
 ): Promise<Bounded<T>> {
   let made: AbortController | undefined;
   let isOver = false;
-  const onAbort = (): void => made?.abort(signal.reason);
-  // Made for those who ask: work that is done at once has no use for it, and it costs more than a small tool.
+  let giveUp = (): void => {};
+  let takeBack = (): void => {};
+  const onAbort = (): void => {
+    giveUp();
+    made?.abort(signal.reason);
+  };
+  // Made for those who ask: most work has no use for it, and it costs more than a small tool.
   const stopper = (): AbortController => {
     if (made !== undefined) return made;
     made = new AbortController();
@@ -47,23 +53,21 @@ export async function bounded<T>(
     const value = work(() => stopper().signal);
     // What is there at once needs nobody to watch the time.
     if (!isThenable(value)) return { kind: "done", value };
-    const stop = stopper();
-    const aborted = new Promise<Bounded<T>>((resolve) => {
-      stop.signal.addEventListener("abort", () => resolve({ kind: "aborted" }), { once: true });
+    return await new Promise<Bounded<T>>((resolve, reject) => {
+      giveUp = () => resolve({ kind: "aborted" });
+      const onLate = (): void => {
+        resolve({ kind: "late" });
+        made?.abort(new DOMException(`It did not finish in ${timeoutMs} ms`, "TimeoutError"));
+      };
+      takeBack = callLater(timeoutMs, { clock, call: onLate, fail: reject });
+      // Once, also where the work has asked for its signal.
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      value.then((value) => resolve({ kind: "done", value }), reject);
     });
-    const late = clock.sleep(timeoutMs, stop.signal).then(
-      (): Bounded<T> => ({ kind: "late" }),
-      (): Bounded<T> => ({ kind: "aborted" }),
-    );
-    const done = (async (): Promise<Bounded<T>> => ({ kind: "done", value: await value }))();
-    // The race has taken the rejection of what comes too late, too.
-    const first = await Promise.race([done, late, aborted]);
-    if (first.kind === "late") {
-      stop.abort(new DOMException(`It did not finish in ${timeoutMs} ms`, "TimeoutError"));
-    }
-    return first;
   } finally {
     isOver = true;
+    takeBack();
     signal.removeEventListener("abort", onAbort);
     made?.abort(DONE);
   }

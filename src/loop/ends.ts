@@ -28,7 +28,7 @@ export function* failed({ report, signals }: TurnAtWork, error: unknown): Genera
   const { isCancelled } = signals;
   // No tool goes on working for a turn that has failed.
   signals.fail(error);
-  if (!isCancelled) yield errorEvent(signals.stop.reason, report);
+  if (!isCancelled) yield errorEvent(signals.reason, report);
   return finished(isCancelled ? "aborted" : "error");
 }
 

@@ -9,7 +9,7 @@ import type { StoredView } from "../compaction/context.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Commit, Entry, Lease, SessionKey, Store } from "../ports.ts";
 import type { TurnEvent } from "./events.ts";
-import { type Rounds, roundsOf, type Task } from "./rounds.ts";
+import { callAround, type Later } from "./later.ts";
 
 /** How long a lease lives without a heartbeat, in milliseconds. */
 export const LEASE_TTL_MS = 10_000;
@@ -44,9 +44,11 @@ export interface JournalOptions {
 /** Collects changes and commits them in order. */
 export class Journal {
   readonly #options: JournalOptions;
-  readonly #rounds: Rounds;
-  readonly #beat: Task = { run: () => void this.#look(), fail: (error) => this.#fail(error) };
-  readonly #soon: Task = { run: () => void this.#flushEvents(), fail: (error) => this.#fail(error) };
+  readonly #beat: Later;
+  readonly #soon: Later;
+  /** Each takes back what is to be done next. */
+  #stopBeat: () => void;
+  #stopSoon = (): void => {};
   #entries: Entry[] = [];
   #events: TurnEvent[] = [];
   #eventsSize = 0;
@@ -64,9 +66,12 @@ export class Journal {
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#made = options.made;
-    this.#rounds = roundsOf(options.clock);
-    this.#renewed = options.clock.now();
-    this.#rounds.schedule(this.#beat, LOOK_MS);
+    const { clock } = options;
+    const fail = (error: unknown): void => this.#fail(error);
+    this.#beat = { clock, call: () => void this.#look(), fail };
+    this.#soon = { clock, call: () => this.#flushEvents(), fail };
+    this.#renewed = clock.now();
+    this.#stopBeat = callAround(LOOK_MS, this.#beat);
   }
 
   /** Notes an entry for the next flush. */
@@ -87,7 +92,7 @@ export class Journal {
     if (this.#eventsSize >= EVENTS_SIZE) void this.flush();
     else if (!this.#isWaiting && !this.#isClosed) {
       this.#isWaiting = true;
-      this.#rounds.schedule(this.#soon, EVENTS_WAIT_MS);
+      this.#stopSoon = callAround(EVENTS_WAIT_MS, this.#soon);
     }
   }
 
@@ -126,8 +131,8 @@ export class Journal {
   /** Ends the heartbeat. The last flush has taken all events along. */
   close(): void {
     this.#isClosed = true;
-    this.#rounds.cancel(this.#beat);
-    this.#rounds.cancel(this.#soon);
+    this.#stopBeat();
+    this.#stopSoon();
   }
 
   /** Stores events that nothing else has taken along. */
@@ -156,7 +161,7 @@ export class Journal {
         return;
       }
     }
-    if (!this.#isClosed) this.#rounds.schedule(this.#beat, LOOK_MS);
+    if (!this.#isClosed) this.#stopBeat = callAround(LOOK_MS, this.#beat);
   }
 
   #fail(error: unknown): void {

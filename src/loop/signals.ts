@@ -5,21 +5,20 @@
  */
 import type { Clock } from "../ports.ts";
 import type { TurnPlace } from "./agent.ts";
+import { callLater } from "./later.ts";
 
 /** Milliseconds for which a turn that is put down waits for tools in hand. */
 const HANDS_MS = 3_000;
 
-/** One for all: an exception with its stack costs as much as a commit. */
-const CLOSED = new DOMException("The turn is closed", "AbortError");
-
 /** The signals of one turn. */
 export class TurnSignals {
-  readonly #stop = new AbortController();
   readonly #halt = new AbortController();
   readonly #hands = new AbortController();
-  readonly #closed = new AbortController();
   readonly #forget: () => void;
   readonly #clock: Clock;
+  /** Each takes back what is to be done at a time. */
+  readonly #timers: (() => void)[] = [];
+  #end: { readonly reason: unknown } | null = null;
   #isCancelled = false;
 
   /**
@@ -30,14 +29,12 @@ export class TurnSignals {
    */
   constructor({ signal, suspend }: Pick<TurnPlace, "signal" | "suspend">, clock: Clock) {
     this.#clock = clock;
-    this.#stop.signal.addEventListener("abort", () => {
-      this.#halt.abort(this.#stop.signal.reason);
-      this.#hands.abort(this.#stop.signal.reason);
-    });
     const onAbort = (): void => this.cancel(signal?.reason);
     const onSuspend = (): void => {
       this.#halt.abort(suspend?.reason);
-      clock.sleep(HANDS_MS, this.#closed.signal).then(() => this.#hands.abort(suspend?.reason), () => {});
+      const call = (): void => this.#hands.abort(suspend?.reason);
+      // Without a clock nobody knows when it is time: now.
+      this.#timers.push(callLater(HANDS_MS, { clock, call, fail: call }));
     };
     signal?.addEventListener("abort", onAbort, { once: true });
     suspend?.addEventListener("abort", onSuspend, { once: true });
@@ -59,9 +56,9 @@ export class TurnSignals {
     return this.#hands.signal;
   }
 
-  /** Ends the turn. */
-  get stop(): AbortSignal {
-    return this.#stop.signal;
+  /** Why the turn was ended. */
+  get reason(): unknown {
+    return this.#end?.reason;
   }
 
   /** Whether somebody has asked for the end, as opposed to a failure. */
@@ -71,29 +68,33 @@ export class TurnSignals {
 
   /** Whether the turn is put down unfinished. */
   get isPutDown(): boolean {
-    return this.#halt.signal.aborted && !this.#stop.signal.aborted;
+    return this.#halt.signal.aborted && this.#end === null;
   }
 
   /** Ends the turn because somebody has asked for it. */
   cancel(reason: unknown): void {
     this.#isCancelled = true;
-    this.#stop.abort(reason);
+    this.fail(reason);
   }
 
-  /** Ends the turn because something failed, or because nobody listens any more. */
+  /** Ends the turn because something failed, or because nobody listens any more. The first reason counts. */
   fail(reason: unknown): void {
-    this.#stop.abort(reason);
+    if (this.#end !== null) return;
+    this.#end = { reason };
+    this.#halt.abort(reason);
+    this.#hands.abort(reason);
   }
 
   /** Ends the turn at a time, in milliseconds since the epoch, unless it is over by then. */
   failAt(time: number, reason: unknown): void {
-    const left = Math.max(0, time - this.#clock.now());
-    this.#clock.sleep(left, this.#closed.signal).then(() => this.fail(reason), () => {});
+    const clock = this.#clock;
+    const fail = (error: unknown): void => this.fail(error);
+    this.#timers.push(callLater(Math.max(0, time - clock.now()), { clock, call: () => fail(reason), fail }));
   }
 
   /** Listens no longer. */
   close(): void {
-    this.#closed.abort(CLOSED);
+    for (const takeBack of this.#timers) takeBack();
     this.#forget();
   }
 }

@@ -1,5 +1,6 @@
 /** Waiting for a provider such that neither an abort nor a silence can be outlasted. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
+import { callLater } from "../loop/later.ts";
 import type { Clock } from "../ports.ts";
 import { type ErrorContext, stalled } from "./_errors.ts";
 
@@ -28,9 +29,6 @@ export interface Watch {
   /** Lets go of the signal and of every timer. */
   close(): void;
 }
-
-/** One for all: an abort without a reason makes an exception with its stack, for each request. */
-const CLOSED = new DOMException("Nothing is waited for any more", "AbortError");
 
 /** Milliseconds for the end of a stream after its end mark: about what it takes to open a new connection. */
 const END_MS = 50;
@@ -67,49 +65,40 @@ export async function readOut(
 /** Begins to watch a signal; the time counts only while something is waited for. */
 export function watched(options: WatchOptions): Watch {
   const { broken, clock, context, signal, stallMs, stop } = options;
-  const quiet = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   let waitingSince: number | null = null;
   /** Milliseconds waited since the last progress, without the wait under way: a slow consumer is not the provider. */
   let waited = 0;
-  let watching = false;
-  let limits = 0;
+  /** Each takes a timer back: the one that measures silence, where it is on duty, and that of the end. */
+  let takeBack: (() => void) | null = null;
+  let takeBackEnd: () => void = () => {};
 
-  function fail(found: string): void {
-    failure ??= { error: stalled(found, context) };
+  function fail(error: unknown): void {
+    failure ??= { error };
     stop();
   }
 
+  const after = (ms: number, call: () => void): () => void => callLater(ms, { clock, call, fail });
+
   // One timer for many waits: it looks at its last start when it fires. A slow consumer is not silence, so it goes
   // off duty where nobody waits.
-  async function watch(): Promise<void> {
-    watching = true;
-    try {
-      while (waitingSince !== null) {
-        const silent = clock.now() - waitingSince;
-        const left = Math.min(stallMs - silent, MAX_FILLED * stallMs - waited - silent);
-        if (silent >= stallMs) {
-          return fail(`${stallMs} ms of silence, wanted bytes at least that often`);
-        }
-        if (left <= 0) return fail(`${waited + silent} ms without a part of the answer, wanted one`);
-        await clock.sleep(Math.min(left, MAX_TIMER_MS), quiet.signal);
-      }
-    } catch (error) {
-      // close() ends the sleep; anything else is a clock that failed, which the next wait reports.
-      if (quiet.signal.aborted) return;
-      failure ??= { error };
-      stop();
-    } finally {
-      watching = false;
-    }
+  function look(): void {
+    takeBack = null;
+    if (waitingSince === null) return;
+    const silent = clock.now() - waitingSince;
+    const left = Math.min(stallMs - silent, MAX_FILLED * stallMs - waited - silent);
+    if (silent >= stallMs) {
+      fail(stalled(`${stallMs} ms of silence, wanted bytes at least that often`, context));
+    } else if (left <= 0) {
+      fail(stalled(`${waited + silent} ms without a part of the answer, wanted one`, context));
+    } else takeBack = after(Math.min(left, MAX_TIMER_MS), look);
   }
 
   function within(ms: number): void {
-    const mine = ++limits;
-    clock.sleep(ms, quiet.signal).then(
-      () => mine === limits ? fail(`no end within ${ms} ms of the whole answer, wanted one`) : undefined,
-      // close() has ended the sleep; a clock that fails, fails the other sleep as well.
-      () => undefined,
+    takeBackEnd();
+    takeBackEnd = after(
+      ms,
+      () => fail(stalled(`no end within ${ms} ms of the whole answer, wanted one`, context)),
     );
   }
 
@@ -117,7 +106,7 @@ export function watched(options: WatchOptions): Watch {
     let failed: { readonly cause: unknown } | undefined;
     let value: T | undefined;
     waitingSince = clock.now();
-    if (!watching) void watch();
+    if (takeBack === null) look();
     try {
       value = await work();
     } catch (cause) {
@@ -139,7 +128,8 @@ export function watched(options: WatchOptions): Watch {
 
   function close(): void {
     signal.removeEventListener("abort", stop);
-    quiet.abort(CLOSED);
+    takeBack?.();
+    takeBackEnd();
   }
 
   signal.addEventListener("abort", stop, { once: true });
