@@ -4,6 +4,7 @@
  * @module
  */
 import type { ToolOutput } from "../core/message.ts";
+import type { ResultEntry } from "../ports.ts";
 import { measureOutput, outputText, type TextMeasure } from "../tokens/measure.ts";
 
 /** The first `length` characters at the most, no surrogate pair cut in two. */
@@ -67,6 +68,16 @@ function withText(output: ToolOutput, text: string): ToolOutput {
     default:
       return output satisfies never;
   }
+}
+
+/**
+ * The output of a result as it is shown from the start: shortened to its cap, where it has one.
+ *
+ * @param result The result.
+ * @param measure How tokens are counted; a bound never shows more than the count.
+ */
+export function cappedOutput({ output, cap, call }: ResultEntry, measure: TextMeasure): ToolOutput {
+  return cap === undefined ? output : shortenOutput(output, { tokens: cap, measure, ref: call });
 }
 
 /**

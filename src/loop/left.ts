@@ -5,7 +5,7 @@
  * @module
  */
 import { callAt } from "../compaction/render.ts";
-import { shortenOutput } from "../compaction/shorten.ts";
+import { cappedOutput } from "../compaction/shorten.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type {
@@ -146,11 +146,6 @@ export function* retell(
   }
 }
 
-/** An output as the model would be shown it, without the tokenizer: never longer than that. */
-function shownAtMost({ output, cap, call }: ResultEntry): ToolOutput {
-  return cap === undefined ? output : shortenOutput(output, { tokens: cap, measure: boundTokens, ref: call });
-}
-
 /**
  * Ends a turn that was taken over, and gives its lease back: open calls are closed as aborted.
  *
@@ -180,7 +175,9 @@ export async function endLeft(
   const answer = ours.findLast((entry) => entry.kind === "assistant");
   const untold = untoldOf(ours, stored.told);
   const { called } = stored;
-  const bodies = [...retell([...untold, ...closed, ...said], { entries, called, shown: shownAtMost })];
+  // Without the tokenizer: never longer than the model would be shown it.
+  const shown = (entry: ResultEntry): ToolOutput => cappedOutput(entry, boundTokens);
+  const bodies = [...retell([...untold, ...closed, ...said], { entries, called, shown })];
   if (reason === "error") {
     const message = `The turn is lost: the processes that ran it ended ${lease.takeovers} times`;
     bodies.push({ type: "error", code: "turn_lost", message, retryable: false });

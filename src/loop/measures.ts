@@ -12,6 +12,7 @@ import { ContextMeter, type MeterState } from "../tokens/meter.ts";
 import type { MediaFamily } from "../tokens/models.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { hasRecall, toolsOf } from "./recall.ts";
+import { ownTools } from "./tool_set.ts";
 
 /** The exact counter as a plain function; its data is loaded when something first needs it. */
 export async function loadMeasure(): Promise<TextMeasure> {
@@ -48,27 +49,38 @@ export function measuresOf(agent: ReadyAgent): Measures {
 
 /** What an agent's requests have in common. */
 interface Fixed {
-  readonly system: string;
   readonly tools: readonly Tool[];
   readonly schemas: readonly ToolSchema[];
+  /** Bytes of the schemas as JSON. */
+  readonly bytes: number;
+  readonly system: string;
   readonly tokens: number;
 }
 
-/** By agent: worked out for each step, it would cost as much as the step itself. */
-const known = new WeakMap<ReadyAgent, Fixed>();
+/** The list of an agent that has none. */
+const NO_TOOLS: readonly Tool[] = [];
+
+/**
+ * By list of tools, the last: worked out for each step, it would cost as much as the step itself. Agents come anew with
+ * each turn where their callers have limits or instructions of their own, and keep the list.
+ */
+const known = new WeakMap<readonly Tool[], Fixed>();
 
 function fixedOf(agent: ReadyAgent): Fixed {
   const { system = "" } = agent;
+  const list = agent.tools === undefined ? NO_TOOLS : ownTools(agent.tools);
   const tools = toolsOf(agent);
-  const found = known.get(agent);
-  const isSame = found?.system === system && found.tools.length === tools.length &&
-    tools.every((tool, at) => tool === found.tools[at]);
-  if (isSame) return found;
-  const schemas = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const found = known.get(list);
+  const isSame = found?.tools.length === tools.length && tools.every((tool, at) => tool === found.tools[at]);
+  if (isSame && found.system === system) return found;
+  const schemas = isSame
+    ? found.schemas
+    : tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const bytes = isSame ? found.bytes : utf8Length(JSON.stringify(schemas));
   // Before any bill: JSON and prose have more than three bytes a token.
-  const tokens = Math.ceil(utf8Length(system + JSON.stringify(schemas)) / 3);
-  const fixed = { system, tools: [...tools], schemas, tokens };
-  known.set(agent, fixed);
+  const tokens = Math.ceil((utf8Length(system) + bytes) / 3);
+  const fixed = { tools: [...tools], schemas, bytes, system, tokens };
+  known.set(list, fixed);
   return fixed;
 }
 

@@ -5,7 +5,7 @@
  */
 import { Hono } from "hono";
 import type { StoredView } from "../../compaction/context.ts";
-import { shortenOutput } from "../../compaction/shorten.ts";
+import { cappedOutput } from "../../compaction/shorten.ts";
 import { SelvageError } from "../../core/errors.ts";
 import type { TurnRequest } from "../../loop/agent.ts";
 import { systemClock } from "../../loop/clock.ts";
@@ -255,6 +255,5 @@ async function shownBy(
   const isCapped = entries.some((entry) => entry.kind === "result" && entry.cap !== undefined);
   if (agent === undefined || !isCapped) return ({ output }) => output;
   const measure = await measuresOf({ model: agent.model }).loadMeasure();
-  return ({ output, cap, call }) =>
-    cap === undefined ? output : shortenOutput(output, { tokens: cap, measure, ref: call });
+  return (entry) => cappedOutput(entry, measure);
 }
