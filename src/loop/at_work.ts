@@ -6,8 +6,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { ModelFallback, Pause, ResultEntry, Said, Store, Tool, Usage, UserEntry } from "../ports.ts";
-import { countSummary } from "../telemetry/compaction.ts";
-import { TurnTelemetry } from "../telemetry/turn.ts";
+import type { Telemetry, TurnTelemetry } from "../telemetry/telemetry.ts";
 import type { TurnPlace, TurnPorts } from "./agent.ts";
 import { Asking } from "./asking.ts";
 import { Compactor } from "./compactor.ts";
@@ -59,13 +58,14 @@ export class TurnAtWork {
    * Puts a turn to work.
    *
    * @param opened What it starts with.
-   * @param options What can end it, and where it is stored.
+   * @param options What can end it, where it is stored, and who listens.
    */
   constructor(
     opened: OpenedTurn,
-    { request, ports: { store, onError = reportFault, onFallback = () => {} } }: {
+    { request, ports: { store, onError = reportFault, onFallback = () => {} }, telemetry }: {
       readonly request: Pick<TurnPlace, "signal" | "suspend">;
       readonly ports: TurnPorts;
+      readonly telemetry: Telemetry;
     },
   ) {
     const { agent, context, meter, budget, clock, key, lease, head, nextEvent, called, answers } = opened;
@@ -74,7 +74,7 @@ export class TurnAtWork {
     this.store = store;
     this.report = onError;
     this.onFallback = onFallback;
-    this.telemetry = new TurnTelemetry({
+    this.telemetry = telemetry.traceTurn({
       turn: lease.turn,
       session: key.session,
       agent: lease.agent,
@@ -125,7 +125,7 @@ export class TurnAtWork {
           hasLeft: () => tokensOf(this.usage) < maxTokens,
           billed: (usage, answered) => {
             this.usage = addUsage(this.usage, usage);
-            countSummary({ asked: summarizer.id, answered }, usage);
+            telemetry.countSummary({ asked: summarizer.id, answered }, usage);
           },
           onFallback,
         },

@@ -10,7 +10,8 @@ import { maxProse } from "../compaction/fit_ledger.ts";
 import { pinnedEntries } from "../compaction/pins.ts";
 import type { Rejection } from "../core/verify.ts";
 import type { CompactionNote, Model, Usage } from "../ports.ts";
-import { countSummary, traceCompaction, type TracedCompaction } from "../telemetry/compaction.ts";
+import type { TracedCompaction } from "../telemetry/compaction.ts";
+import { loadTelemetry } from "../telemetry/telemetry.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { withCompaction } from "./asked.ts";
 import { atRest, readAtRest, type RestPlace } from "./at_rest.ts";
@@ -92,6 +93,7 @@ export async function compactNow(place: RestPlace, request: CompactRequest = {})
   }
   return await atRest(there, async (session, lost) => {
     const signal = request.signal === undefined ? lost : AbortSignal.any([lost, request.signal]);
+    const { traceCompaction } = await loadTelemetry();
     const { answer, note } = await traceCompaction(place.key.session, async () => {
       const result = await compact(session, { place: there, request, signal });
       return { told: toldOf(result.answer), result };
@@ -141,6 +143,7 @@ async function compact(
   }
   const { summarizer: model } = agent;
   const measure = await context.measure();
+  const { countSummary } = await loadTelemetry();
   let usage: Usage | null = null;
   const account: SummaryAccount = {
     hasLeft: () => usage === null || tokensOf(usage) < (agent.maxTokens ?? Infinity),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TurnTelemetry } from "../telemetry/turn.ts";
+import type { TurnTelemetry } from "../telemetry/telemetry.ts";
 import type { TurnEvent } from "./events.ts";
 
 /** Deltas come by the hundred thousand: neither they nor what follows them is to cost the telemetry anything. */

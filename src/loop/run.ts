@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { TurnTelemetry } from "../telemetry/turn.ts";
+import { loadTelemetry, type TurnTelemetry } from "../telemetry/telemetry.ts";
 import type { AnswerRequest, ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import { TurnAtWork } from "./at_work.ts";
 import { close, end, failed, type Outcome } from "./ends.ts";
@@ -22,20 +22,23 @@ export class Turn {
 
   /** Opens a new turn and stores the user's message. */
   static async open(request: TurnRequest, ports: TurnPorts): Promise<Turn> {
-    return new Turn(new TurnAtWork(await openTurn(request, ports), { request, ports }));
+    const telemetry = await loadTelemetry();
+    return new Turn(new TurnAtWork(await openTurn(request, ports), { request, ports, telemetry }));
   }
 
   /** Takes over a turn that its process left; null where it was taken over too often, and is over now. */
   static async reopen(request: ResumeRequest, ports: TurnPorts): Promise<Turn | null> {
+    const telemetry = await loadTelemetry();
     const opened = await reopenTurn(request, ports);
-    return opened === null ? null : new Turn(new TurnAtWork(opened, { request, ports }));
+    return opened === null ? null : new Turn(new TurnAtWork(opened, { request, ports, telemetry }));
   }
 
   /** Takes answers to calls of a paused turn, and stores them: all, or none. */
   static async answer(request: AnswerRequest, ports: TurnPorts): Promise<Turn> {
     const { store } = ports;
+    const telemetry = await loadTelemetry();
     const opened = await openAnswered(request, ports);
-    const work = new TurnAtWork(opened, { request, ports });
+    const work = new TurnAtWork(opened, { request, ports, telemetry });
     try {
       await takeAnswers(work, opened.answers);
     } catch (error) {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { FinishReason, Pause, ResultEntry, Tool } from "../ports.ts";
-import type { TurnTelemetry } from "../telemetry/turn.ts";
+import type { TurnTelemetry } from "../telemetry/telemetry.ts";
 import type { Asking } from "./asking.ts";
 import { type CallsOptions, runCalls } from "./calls.ts";
 import { capOf } from "./cap.ts";

@@ -1,6 +1,6 @@
 /**
  * Spans and metrics of one turn: `agent.turn`, in it `agent.step`, in that `agent.tool` and `agent.compact`. Names and
- * numbers only: no text of a message, no argument, no output. Without a provider everything in here is a no-op.
+ * numbers only: no text of a message, no argument, no output. Loaded by `telemetry.ts`.
  *
  * @module
  */
@@ -37,7 +37,7 @@ function providerOf(dialect: string): string {
 }
 
 /** The spans of one turn. Contexts are explicit: what is active is lost across a `yield`. */
-export class TurnTelemetry {
+export class TurnSpans {
   readonly #traced: TracedTurn;
   readonly #started: number;
   readonly #turn: Span;

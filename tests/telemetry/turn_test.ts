@@ -253,6 +253,24 @@ Deno.test("a delta costs the telemetry nothing, however many there are", async (
   equal(many.operations, few.operations);
 });
 
+Deno.test("a provider that is registered after turns without one hears of the next", async () => {
+  // As in a process in which nobody has registered anything yet.
+  const place = Symbol.for("opentelemetry.js.api.1");
+  const before = Reflect.get(globalThis, place);
+  Reflect.deleteProperty(globalThis, place);
+  try {
+    const bench = new Bench({ script: replies({ text: "Hello." }) });
+    endOf(await bench.run("Hi"));
+    ok(!(place in globalThis));
+    using tracing = startTracing();
+    endOf(await bench.run("Hi"));
+    deepEqual(named(tracing, "agent.turn").map(path), ["agent.turn"]);
+    equal(sum(tracing, "selvage.turns"), 1);
+  } finally {
+    Reflect.set(globalThis, place, before);
+  }
+});
+
 Deno.test("a compaction between two turns is a span and a number, its summarizer's request inside it; a preview is none", async () => {
   using tracing = startTracing();
   const text = JSON.stringify({ narrative: "It was said.", outcomes: {} });
