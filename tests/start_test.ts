@@ -26,9 +26,9 @@ async function loadedBy(program: URL): Promise<readonly string[]> {
   return [...found];
 }
 
-// Each of these takes longer than the first turn itself, and few starts come to need it.
+// What few starts come to need at once, if at all.
 const LATER =
-  /^node:|opentelemetry|modelcontextprotocol|js-tiktoken|jose|\/web\/|\/http\/openapi\/document|\/telemetry\/turn/;
+  /^node:|opentelemetry|modelcontextprotocol|js-tiktoken|jose|\/web\/|\/openapi\/document|\/telemetry\/turn|\/(?:agui|chat|completions|transcripts)\.ts$/;
 
 for (const program of ["main.ts", "src/mod.ts"]) {
   Deno.test(`a start of ${program} loads nothing that its first turn does not need`, async () => {

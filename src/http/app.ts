@@ -14,24 +14,22 @@ import { ownTools } from "../loop/tool_set.ts";
 import { knownAgent, requireNames } from "../loop/ready.ts";
 import { authenticate, openAccess } from "./auth.ts";
 import { Bodies } from "./bodies.ts";
+import { refuseChat } from "./chat_errors.ts";
 import { Drain } from "./drain.ts";
 import { type AppEnv, peerOf } from "./env.ts";
 import { allowOrigins, secureHeaders } from "./headers.ts";
 import { TurnHost } from "./host.ts";
 import { makeParts } from "./host/parts.ts";
+import { addLater, type LaterRoutes } from "./later.ts";
 import { Notes } from "./notes.ts";
 import { type AppOptions, requireAppOptions } from "./options.ts";
 import { refuseOpenAI } from "./openai_errors.ts";
 import { problemOf, refuseMethod, refuseWith, speak } from "./problem.ts";
 import { reportFault, tellRequest } from "./requests.ts";
-import { aguiRoutes } from "./routes/agui.ts";
-import { chatRoutes, refuseChat } from "./routes/chat.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
-import { completionRoutes } from "./routes/completions.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { restRoutes } from "./routes/at_rest.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
-import { transcriptRoutes } from "./routes/transcripts.ts";
 import { turnRoutes } from "./routes/turns.ts";
 
 /** Bytes that bodies may take together. */
@@ -114,16 +112,39 @@ export function createApp(options: AppOptions): App {
     }
   });
   const host = new TurnHost(makeParts({ ...options, drain }, notes));
-  app.route("/agui", aguiRoutes(options, host));
-  app.route("/api/chat", chatRoutes(options, host));
   app.route("/v1/turns", turnRoutes(options, host));
   app.route("/v1/sessions", sessionRoutes(options, host));
-  app.route("/v1", completionRoutes(options, host));
   app.route("/v1/sessions", restRoutes(options, host));
-  app.route("/v1", transcriptRoutes());
+  for (const routes of laterRoutes(options, host)) addLater(app, routes);
   refuseOtherMethods(app);
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;
+}
+
+/** What is not needed before somebody asks for it. */
+function laterRoutes(options: AppOptions, host: TurnHost): readonly LaterRoutes[] {
+  return [
+    {
+      at: "/agui",
+      routes: ["POST /agui"],
+      load: async () => (await import("./routes/agui.ts")).aguiRoutes(options, host),
+    },
+    {
+      at: "/api/chat",
+      routes: ["POST /api/chat", "GET /api/chat/:id/stream", "GET /api/chat/:id"],
+      load: async () => (await import("./routes/chat.ts")).chatRoutes(options, host),
+    },
+    {
+      at: "/v1",
+      routes: ["POST /v1/chat/completions", "GET /v1/models", "GET /v1/models/:id"],
+      load: async () => (await import("./routes/completions.ts")).completionRoutes(options, host),
+    },
+    {
+      at: "/v1",
+      routes: ["POST /v1/check", "POST /v1/repair", "POST /v1/compact"],
+      load: async () => (await import("./routes/transcripts.ts")).transcriptRoutes(),
+    },
+  ];
 }
 
 /** Refuses on every path of the app the methods that it does not take there. */

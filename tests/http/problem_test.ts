@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import type { AppEnv } from "../../src/http/env.ts";
 import { refuseOpenAI } from "../../src/http/openai_errors.ts";
 import { refuseWith, speak, STATUS } from "../../src/http/problem.ts";
-import { refuseChat } from "../../src/http/routes/chat.ts";
+import { refuseChat } from "../../src/http/chat_errors.ts";
 
 function makeApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>();

@@ -30,19 +30,11 @@ import { HistoryViews } from "../history.ts";
 import type { TurnHost } from "../host.ts";
 import type { StartedTurn } from "../host/request.ts";
 import type { AppOptions } from "../options.ts";
-import { clipDetail, type Problem, type Refuse, statusOf } from "../problem.ts";
 import type { Following } from "../registry.ts";
 import { readSession, sessionKeyOf } from "../session_key.ts";
 import { sseResponse } from "../sse.ts";
 
 const MAX_BODY = 8 * 1024 * 1024;
-
-/** Clients of the AI SDK show the text of a refusal to people as it is. */
-export const refuseChat: Refuse = (problem: Problem, headers) =>
-  new Response(clipDetail(problem.detail), {
-    status: statusOf(problem),
-    headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },
-  });
 
 /** Stands for the message that is to come. */
 const NEXT: SentMessage = { id: "next", role: "user", parts: [{ type: "text", text: "next" }] };
