@@ -2,6 +2,8 @@
  * The context: a session's log together with the view in force, as items that can be counted, parsed and
  * rendered. It only grows by `append`, and changes otherwise only by `apply`.
  *
+ * Over 300 lines: one class, whose items, counts, transcript and prefix are brought up to date by the same two methods.
+ *
  * @module
  */
 import type { Message, ToolOutput } from "../core/message.ts";

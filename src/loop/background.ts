@@ -4,8 +4,23 @@
  * @module
  */
 import type { PlannedCompaction } from "../compaction/compact.ts";
+import type { Context } from "../compaction/context.ts";
+import { maxProse } from "../compaction/fit_ledger.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { Clock } from "../ports.ts";
+import type { Clock, Model, ModelRequest } from "../ports.ts";
+import type { ContextMeter } from "../tokens/meter.ts";
+import { summarize, type SummaryAccount } from "./summarizer.ts";
+
+/** Who writes prose, and how long the turn waits where it cannot go on without a compaction. */
+export interface SummarizerOptions {
+  readonly model: Model;
+  /** Milliseconds. */
+  readonly graceMs: number;
+  /** The turn's own request, of which the summarizer has read the part before the cut; null for another model. */
+  readonly ownRequest: ((entries: number) => Omit<ModelRequest, "maxOutput">) | null;
+  /** Who pays for it. */
+  readonly account?: SummaryAccount;
+}
 
 /** What came of the writing: prose, or why there is none. */
 export type Writing =
@@ -65,4 +80,50 @@ export async function writingOf(work: Promise<string>): Promise<Writing> {
   } catch (error) {
     return { kind: "none", reason: error instanceof SelvageError ? error.code : "summary_failed" };
   }
+}
+
+/** What {@link startWriting} needs beside what was planned. */
+export interface WritingOptions {
+  readonly context: Context;
+  readonly meter: ContextMeter;
+  /** Tokens over which the turn's model is not called, and so not asked for a summary with its own request either. */
+  readonly stopAt: number;
+  readonly summarizer: SummarizerOptions;
+  readonly clock: Clock;
+}
+
+/**
+ * Sets a summarizer to work on a planned compaction.
+ *
+ * @param planned What was planned.
+ * @param options The context it was planned from, and who writes.
+ */
+export async function startWriting(
+  planned: PlannedCompaction,
+  { context, meter, stopAt, summarizer, clock }: WritingOptions,
+): Promise<BackgroundCompaction> {
+  const { model, ownRequest, account } = summarizer;
+  const { cut, removed, reserve, base } = planned;
+  const measure = await context.measure();
+  const isOwn = ownRequest !== null && await tokensBefore(cut, { context, meter }) <= stopAt;
+  const request = {
+    removed,
+    earlier: base.prose ?? "",
+    maxTokens: maxProse(reserve),
+    measure,
+    ownPrefix: isOwn ? ownRequest(cut) : null,
+  };
+  return new BackgroundCompaction(
+    planned,
+    (signal) => summarize(request, { model, clock, signal, ...(account === undefined ? {} : { account }) }),
+  );
+}
+
+/** Tokens of the turn's own request up to a cut. */
+async function tokensBefore(
+  cut: number,
+  { context, meter }: { readonly context: Context; readonly meter: ContextMeter },
+): Promise<number> {
+  const [at] = context.positionsOf([cut]);
+  return meter.fixed + meter.factor * await context.exact(0, at ?? context.length, meter.floor);
 }

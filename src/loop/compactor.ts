@@ -12,13 +12,16 @@ import {
 } from "../compaction/compact.ts";
 import type { Budget } from "../compaction/budget.ts";
 import type { Context } from "../compaction/context.ts";
-import { maxProse } from "../compaction/fit_ledger.ts";
-import type { Clock, Model, ModelRequest, SessionHead, Tool } from "../ports.ts";
+import type { Clock, SessionHead, Tool } from "../ports.ts";
 import type { ContextMeter, MeterReading } from "../tokens/meter.ts";
-import { BackgroundCompaction, type Writing } from "./background.ts";
+import {
+  type BackgroundCompaction,
+  startWriting,
+  type SummarizerOptions,
+  type Writing,
+} from "./background.ts";
 import { type AppliedEvent, type CompactionEvent, noteOf, type TurnEventBody } from "./events.ts";
 import type { Journal } from "./journal.ts";
-import { summarize, type SummaryAccount } from "./summarizer.ts";
 
 /** The stored deferral. */
 export type Flag = NonNullable<SessionHead["flag"]>;
@@ -39,17 +42,6 @@ export interface CompactorOptions {
   readonly signal?: AbortSignal;
   /** Writes prose beside the ledger, while the turn goes on; null for none. */
   readonly summarizer: SummarizerOptions | null;
-}
-
-/** Who writes prose, and how long the turn waits where it cannot go on without a compaction. */
-export interface SummarizerOptions {
-  readonly model: Model;
-  /** Milliseconds. */
-  readonly graceMs: number;
-  /** The turn's own request, of which the summarizer has read the part before the cut; null for another model. */
-  readonly ownRequest: ((entries: number) => Omit<ModelRequest, "maxOutput">) | null;
-  /** Who pays for it. */
-  readonly account?: SummaryAccount;
 }
 
 /** Checks thresholds, compacts, and keeps the flag. */
@@ -237,36 +229,16 @@ export class Compactor {
     planned: PlannedCompaction,
     { reason, summarizer }: { readonly reason: string; readonly summarizer: SummarizerOptions },
   ): AsyncGenerator<TurnEventBody, void> {
-    const { context, clock } = this.#options;
-    const measure = await context.measure();
-    const { method, cut, distance, pairs, removed, reserve, base } = planned;
-    const ownPrefix = await this.#ownPrefix(cut, summarizer);
-    this.#background = new BackgroundCompaction(planned, (signal) =>
-      summarize({
-        removed,
-        earlier: base.prose ?? "",
-        maxTokens: maxProse(reserve),
-        measure,
-        ownPrefix,
-      }, {
-        model: summarizer.model,
-        clock,
-        signal,
-        ...(summarizer.account === undefined ? {} : { account: summarizer.account }),
-      }));
+    const { context, meter, clock } = this.#options;
+    const { method, cut, distance, pairs } = planned;
+    this.#background = await startWriting(planned, {
+      context,
+      meter,
+      stopAt: this.#budget.stopAt,
+      summarizer,
+      clock,
+    });
     yield { type: "compaction", phase: "started", reason, method, cut, distance, pairs };
-  }
-
-  /** The turn's own request before a cut; null where its model is not called with so much, as with any other request. */
-  async #ownPrefix(
-    cut: number,
-    { ownRequest }: SummarizerOptions,
-  ): Promise<Omit<ModelRequest, "maxOutput"> | null> {
-    if (ownRequest === null) return null;
-    const { context, meter } = this.#options;
-    const [at] = context.positionsOf([cut]);
-    const tokens = meter.fixed + meter.factor * await context.exact(0, at ?? context.length, meter.floor);
-    return tokens <= this.#budget.stopAt ? ownRequest(cut) : null;
   }
 
   /** Puts a planned compaction in force. */

@@ -7,23 +7,14 @@
 import * as z from "zod";
 import type { Message, TextPart } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
-import { renderProse, textOf } from "../compaction/ledger.ts";
+import { renderProse } from "../compaction/ledger.ts";
 import { callsOf } from "../compaction/render.ts";
-import { headOf, shortenOutput } from "../compaction/shorten.ts";
-import type {
-  AssistantEntry,
-  Clock,
-  Entry,
-  Model,
-  ModelFallback,
-  ModelRequest,
-  ResultEntry,
-  Usage,
-} from "../ports.ts";
-import { utf8Length } from "../tokens/counter.ts";
-import { outputText, type TextMeasure } from "../tokens/measure.ts";
+import { headOf } from "../compaction/shorten.ts";
+import type { AssistantEntry, Clock, Entry, Model, ModelFallback, ModelRequest, Usage } from "../ports.ts";
+import type { TextMeasure } from "../tokens/measure.ts";
 import { abortable } from "./abortable.ts";
 import { bounded } from "./bounded.ts";
+import { carefully, outputOf, piecesOf, roomIn, shortened } from "./summary_data.ts";
 
 /** What a summary is made of. */
 export interface SummaryRequest {
@@ -66,12 +57,6 @@ export interface SummaryAccount {
 const ANSWER_MS = 60_000;
 /** Times that one piece is asked for. */
 const ATTEMPTS = 2;
-/** Tokens that one result takes as data at the most. */
-const RESULT_TOKENS = 1_000;
-/** What tells of an entry is shortened to so many tokens before its round is given in parts. */
-const LEAST_TOKENS = 100;
-/** Share of the summarizer's window that data may take: our count is not its own. */
-const DATA_SHARE = 0.6;
 /** Share that what it wrote about the pieces before may take beside them. */
 const BEFORE_SHARE = 0.15;
 /** Characters of the narrative, and of an answer that a model is shown again because it was not what it was asked for. */
@@ -107,7 +92,7 @@ export async function summarize(request: SummaryRequest, options: SummarizeOptio
   const length = `At most ${Math.max(40, Math.floor(maxTokens * 0.6))} words in all.` +
     (focus === undefined ? "" : ` Give most room to this: ${JSON.stringify(focus)}.`);
   let found: Summary = { narrative: earlier, outcomes: {} };
-  const pieces = ownPrefix === null ? piecesOf(request, options.model) : [null];
+  const pieces = ownPrefix === null ? piecesOf(removed, { measure, model: options.model }) : [null];
   const room = roomIn(options.model, BEFORE_SHARE);
   for (const [at, piece] of pieces.entries()) {
     const before = found.narrative === ""
@@ -250,103 +235,4 @@ function parseSummary(message: AssistantEntry["message"]): Summary {
     "summary_invalid",
     `${issue?.path.join(".") || "the object"}: ${issue?.message.slice(0, 200)}`,
   );
-}
-
-/** Tokens of its answer: as much as a turn leaves to one, so that there is room for data in a small window, too. */
-function outputOf({ window, maxOutput }: Model): number {
-  return Math.max(1, Math.min(maxOutput, 8_000, Math.floor(window * 0.2)));
-}
-
-/** Tokens of our own counter that a share of a model's window has, beside its answer. */
-function roomIn(model: Model, share: number): number {
-  return Math.floor((model.window - outputOf(model)) * share / (model.tokenFactor ?? 1));
-}
-
-/** Four bytes are a token at the least: runs of one character, which are next to nothing to our counter, are not to others. */
-function carefully(measure: TextMeasure): TextMeasure {
-  const careful = (text: string, limit?: number): number =>
-    Math.max(measure(text, limit), Math.ceil(utf8Length(text) / 4));
-  return Object.assign(careful, measure);
-}
-
-/**
- * The removed entries as lines of JSON, in pieces that fit the model's window: of whole atoms, and where one is too
- * large for that, its results are shortened evenly; what is too large even so goes into several pieces, line by line.
- */
-function piecesOf({ removed, measure: plain }: SummaryRequest, model: Model): readonly string[] {
-  const measure = carefully(plain);
-  const room = roomIn(model, DATA_SHARE);
-  const pieces: string[] = [];
-  let piece: string[] = [];
-  let size = 0;
-  const add = (lines: readonly string[], tokens: number): void => {
-    if (size > 0 && size + tokens > room) {
-      pieces.push(piece.join("\n"));
-      piece = [];
-      size = 0;
-    }
-    piece.push(...lines);
-    size += tokens;
-  };
-  for (const atom of atomsOf(removed)) {
-    let most = Math.min(RESULT_TOKENS, Math.floor(room / 4));
-    for (;;) {
-      const lines = atom.map((entry) => lineOf(entry, { measure, most }));
-      const tokens = lines.reduce((sum, line) => sum + measure(line) + 1, 0);
-      if (tokens <= room) {
-        add(lines, tokens);
-        break;
-      }
-      if (most <= LEAST_TOKENS) {
-        for (const [at, line] of lines.entries()) {
-          const shown = shortened(line, { most: room - 1, measure, ref: `e${atom[at]?.seq}` });
-          add([shown], measure(shown) + 1);
-        }
-        break;
-      }
-      most = Math.max(LEAST_TOKENS, Math.min(most - 1, Math.floor(most * room / tokens * 0.9)));
-    }
-  }
-  if (piece.length > 0) pieces.push(piece.join("\n"));
-  return pieces;
-}
-
-/** A text of at most so many tokens. */
-function shortened(
-  text: string,
-  { most, measure, ref }: { readonly most: number; readonly measure: TextMeasure; readonly ref: string },
-): string {
-  return outputText(shortenOutput({ type: "text", value: text }, { tokens: most, measure, ref }));
-}
-
-/** An answer with the results of its calls, or a message by itself. */
-function atomsOf(entries: readonly Entry[]): readonly (readonly Entry[])[] {
-  const atoms: Entry[][] = [];
-  for (const entry of entries) {
-    const last = atoms.at(-1);
-    if (entry.kind === "result" && last !== undefined) last.push(entry);
-    else atoms.push([entry]);
-  }
-  return atoms;
-}
-
-function lineOf(
-  entry: Entry,
-  { measure, most }: { readonly measure: TextMeasure; readonly most: number },
-): string {
-  const ref = `e${entry.seq}`;
-  if (entry.kind === "result") {
-    const { output, call, toolName, status }: ResultEntry = entry;
-    const shown = shortenOutput(output, { tokens: most, measure, ref: call });
-    return JSON.stringify({ ref: call, tool: toolName, status, result: outputText(shown) });
-  }
-  const { content } = entry.message;
-  const text = textOf(content);
-  const shown = shortened(text, { most, measure, ref });
-  const calls = callsOf(entry).map(({ ref, name, input }) => ({
-    ref,
-    tool: name,
-    arguments: shortened(JSON.stringify(input) ?? "", { most, measure, ref }),
-  }));
-  return JSON.stringify({ ref, from: entry.kind, text: shown, ...(calls.length > 0 ? { calls } : {}) });
 }
