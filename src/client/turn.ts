@@ -10,7 +10,8 @@ import { ClientError } from "./error.ts";
 import { readEvents } from "./events.ts";
 import { type ClientTurnResult, SeenTurn } from "./seen.ts";
 import { askForTurn, nameOfTurn, type Start, STREAM } from "./start.ts";
-import { newKey, type Transport, Tries } from "./transport.ts";
+import { newKey, type Transport } from "./transport.ts";
+import { Tries } from "./tries.ts";
 
 /** Milliseconds that a turn which is given up may take to say its name, so that it can be cancelled. */
 const NAME_MS = 5_000;

@@ -8,7 +8,8 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { markdown } from "../base/markdown.ts";
 import { grouped, plural } from "../../files/words.ts";
-import { glance, type Item, type Mark, sayReason } from "./items.ts";
+import type { Item, Mark } from "./items.ts";
+import { glance, sayReason } from "./say.ts";
 
 type CallItem = Extract<Item, { readonly kind: "call" }>;
 

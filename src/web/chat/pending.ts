@@ -8,7 +8,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { PendingCall } from "../../loop/pause.ts";
-import { sayValue } from "./items.ts";
+import { sayValue } from "./say.ts";
 import type { Answer } from "./session.ts";
 
 /** What is typed as a result: JSON where it is some, else text. */

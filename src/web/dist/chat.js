@@ -805,26 +805,6 @@ var systemClock = {
   }
 };
 
-var MAX_PROBLEM = 1024 * 1024;
-var MS = number("milliseconds, over 0", {
-  least: Number.MIN_VALUE
-});
-var RULES = {
-  url: rule("the address of the service", (value) => value instanceof URL || typeof value === "string" && value !== ""),
-  apiKey: secret(text),
-  headers: secret(orFunction(byName("headers by name", secret(text)))),
-  fetch: aFunction,
-  clock: aClock,
-  random: aFunction,
-  maxTries: whole("a whole number of tries, 1 or more", {
-    least: 1
-  }),
-  stallMs: MS,
-  timeoutMs: MS
-};
-var rules = optionsOf(RULES, [
-  "url"
-]);
 var BACKOFF_MS = {
   first: 250,
   most: 1e4
@@ -836,17 +816,13 @@ var PASSING = /* @__PURE__ */ new Set([
   503,
   504
 ]);
-function newKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 var Tries = class {
-  #transport;
+  #of;
   #most;
   #failed = 0;
   /** Makes it; `most` tries in a row may come to nothing. */
-  constructor(transport, most = transport.maxTries) {
-    this.#transport = transport;
+  constructor(of, most = of.maxTries) {
+    this.#of = of;
     this.#most = most;
   }
   /** What was tried has led somewhere. */
@@ -859,7 +835,7 @@ var Tries = class {
    * @throws The error, where it does not pass or there were too many.
    */
   async after(error, signal) {
-    const { clock, random } = this.#transport;
+    const { clock, random } = this.#of;
     const tries = ++this.#failed;
     const wait = waitOf(error);
     if (wait === null || tries >= this.#most || wait > MAX_WAIT_MS) {
@@ -880,6 +856,31 @@ function waitOf({ code, status, fields }) {
   if (!PASSING.has(status)) return null;
   const { retryAfterMs } = fields;
   return typeof retryAfterMs === "number" ? retryAfterMs : 0;
+}
+
+var MAX_PROBLEM = 1024 * 1024;
+var MS = number("milliseconds, over 0", {
+  least: Number.MIN_VALUE
+});
+var RULES = {
+  url: rule("the address of the service", (value) => value instanceof URL || typeof value === "string" && value !== ""),
+  apiKey: secret(text),
+  headers: secret(orFunction(byName("headers by name", secret(text)))),
+  fetch: aFunction,
+  clock: aClock,
+  random: aFunction,
+  maxTries: whole("a whole number of tries, 1 or more", {
+    least: 1
+  }),
+  stallMs: MS,
+  timeoutMs: MS
+};
+var rules = optionsOf(RULES, [
+  "url"
+]);
+function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 var Transport = class {
   clock;
@@ -2057,15 +2058,6 @@ function sayContent(content) {
   if (typeof content === "string") return content;
   return content.map((part) => part.type === "text" ? part.text : `[file ${part.filename ?? part.mediaType}]`).join("\n");
 }
-var STATES = {
-  writing: "being written",
-  running: "running",
-  waiting: "waiting",
-  ok: "done",
-  error: "failed",
-  aborted: "aborted"
-};
-var GLANCE = 60;
 function glance(text2, most) {
   const line = text2.replaceAll(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most)} \u2026` : line;
@@ -2078,6 +2070,16 @@ var REASONS = {
 function sayReason(reason) {
   return REASONS[reason] ?? reason.replaceAll("_", " ");
 }
+
+var STATES = {
+  writing: "being written",
+  running: "running",
+  waiting: "waiting",
+  ok: "done",
+  error: "failed",
+  aborted: "aborted"
+};
+var GLANCE = 60;
 var ENDS = {
   length: "The answer was cut off: it had reached its largest size.",
   "content-filter": "The provider held the answer back.",
