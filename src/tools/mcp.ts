@@ -1,6 +1,8 @@
 /**
  * Tools of MCP servers over streamable HTTP.
  *
+ * Over 300 lines: a connection, and what its tools are, know each other; options and names are beside it.
+ *
  * @module
  */
 import {

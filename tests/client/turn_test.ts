@@ -1,4 +1,7 @@
-/** A turn through the client: leaving, cancelling, answering, saying, and what errors look like. */
+/**
+ * A turn through the client: leaving, cancelling, answering, saying, and what errors look like. Over 300 lines: a list
+ * of cases at one service.
+ */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import * as z from "zod";
 import {

@@ -1,4 +1,7 @@
-/** Public reports of what goes wrong around compaction elsewhere, each done again by the loop itself. */
+/**
+ * Public reports of what goes wrong around compaction elsewhere, each done again by the loop itself. Over 300 lines: a
+ * list of cases, which share the way to play one.
+ */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import { wireId } from "../../src/compaction/context.ts";

@@ -1,4 +1,7 @@
-/** Prose beside the ledger: written while the turn goes on, and never missed where there is none. */
+/**
+ * Prose beside the ledger: written while the turn goes on, and never missed where there is none. Over 300 lines: all
+ * cases share one summarizer and one way to play a turn against it.
+ */
 import assert, { ok } from "node:assert/strict";
 import type { AssistantMessage } from "../../src/core/message.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";

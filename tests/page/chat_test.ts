@@ -1,4 +1,4 @@
-/** The page in a real Chromium, against real servers. */
+/** The page in a real Chromium, against real servers. Over 300 lines: they are started once, for all cases. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { type Server, startServer } from "../support/server.ts";
