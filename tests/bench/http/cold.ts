@@ -3,13 +3,14 @@ import type { Figures } from "../http.ts";
 import { median } from "./median.ts";
 import { runTurn, type SideName, startSide } from "./sides.ts";
 
-const NAMES: readonly SideName[] = ["raw", "memory", "kv", "AI SDK"];
-
 /** Medians over so many starts, in milliseconds. One more comes before them: it fills caches, and does not count. */
-export async function measureColdStart(double: string, count: number): Promise<Figures> {
-  const all = new Map<SideName, number[]>(NAMES.map((name) => [name, []]));
+export async function measureColdStart(
+  names: readonly SideName[],
+  { double, count }: { readonly double: string; readonly count: number },
+): Promise<Figures> {
+  const all = new Map<SideName, number[]>(names.map((name) => [name, []]));
   for (let n = 0; n <= count; n++) {
-    for (const name of NAMES) {
+    for (const name of names) {
       const since = performance.now();
       await using side = await startSide(name, { double });
       await runTurn(name, { url: side.url, plan: { kind: "steps", count: 1, size: 64 } });

@@ -32,12 +32,12 @@ export async function measureCpu(
   row: CpuRow,
   { sides, rounds }: { readonly sides: Sides; readonly rounds: number },
 ): Promise<Cost> {
-  const each = new Map<SideName, number[]>(row.sides.map((name) => [name, []]));
+  const each = new Map<SideName, number[]>([...sides.keys()].map((name) => [name, []]));
   const lost = new Map<SideName, number>();
   // The first round warms all of them up.
   for (let n = 0; n <= rounds; n++) {
-    for (const name of row.sides) {
-      const found = await round(row, { name, side: sides[name] });
+    for (const [name, side] of sides) {
+      const found = await round(row, { name, side });
       lost.set(name, (lost.get(name) ?? 0) + found.lost);
       if (n > 0) each.get(name)?.push(found.each);
     }

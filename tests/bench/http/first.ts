@@ -3,15 +3,13 @@ import type { Figures, Sides } from "../http.ts";
 import { median } from "./median.ts";
 import { runTurn, type SideName } from "./sides.ts";
 
-const NAMES: readonly SideName[] = ["raw", "memory", "kv", "AI SDK"];
-
-/** Medians over so many turns, in milliseconds. */
+/** Medians over so many turns of each, in milliseconds. */
 export async function measureFirst(sides: Sides, count: number): Promise<Figures> {
-  const all = new Map<SideName, number[]>(NAMES.map((name) => [name, []]));
+  const all = new Map<SideName, number[]>([...sides.keys()].map((name) => [name, []]));
   for (let n = 0; n < count; n++) {
-    for (const name of NAMES) {
+    for (const [name, { url }] of sides) {
       const plan = { kind: "paced", count: 10, size: 0 } as const;
-      const { firstMs } = await runTurn(name, { url: sides[name].url, plan });
+      const { firstMs } = await runTurn(name, { url, plan });
       all.get(name)?.push(firstMs);
     }
   }

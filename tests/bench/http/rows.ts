@@ -1,6 +1,5 @@
 /** What is measured, as data. Limits are ratios: to the floor, and to the peer; the looser ones are for busy machines. */
 import type { Plan } from "./plan.ts";
-import type { SideName } from "./sides.ts";
 
 /** A limit for a measured form and for one on a machine that does other things, too. */
 export interface Limit {
@@ -21,11 +20,8 @@ export interface CpuRow {
   /** Rounds of the full form and of the smoke form; none leaves it out of that. */
   readonly rounds: number;
   readonly smoke: number;
-  readonly sides: readonly SideName[];
   readonly limits: readonly Limit[];
 }
-
-const ALL = ["raw", "memory", "kv", "AI SDK"] as const;
 
 const steps = (count: number, size = 64): Plan => ({ kind: "steps", count, size });
 const deltas = (count: number): Plan => ({ kind: "deltas", count, size: 0 });
@@ -45,7 +41,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 1,
     rounds: 15,
     smoke: 0,
-    sides: ALL,
     limits: [{ to: "AI SDK", wanted: 1 / 3, loose: 2 / 3 }],
   },
   {
@@ -55,7 +50,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 1,
     rounds: 25,
     smoke: 4,
-    sides: ALL,
     limits: STEP_LIMITS,
   },
   {
@@ -65,7 +59,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 1,
     rounds: 25,
     smoke: 0,
-    sides: ALL,
     limits: STEP_LIMITS,
   },
   {
@@ -75,7 +68,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 1,
     rounds: 15,
     smoke: 0,
-    sides: ALL,
     limits: STEP_LIMITS,
   },
   {
@@ -85,7 +77,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 1,
     rounds: 9,
     smoke: 0,
-    sides: ALL,
     limits: [{ to: "raw", wanted: 1.3, loose: 2.6 }, { to: "AI SDK", wanted: 1 / 3, loose: 2 / 3 }],
   },
   {
@@ -95,7 +86,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 1,
     rounds: 25,
     smoke: 5,
-    sides: ALL,
     limits: DELTA_LIMITS,
   },
   {
@@ -105,7 +95,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 50,
     rounds: 9,
     smoke: 2,
-    sides: ALL,
     limits: DELTA_LIMITS,
   },
   {
@@ -115,7 +104,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 200,
     rounds: 5,
     smoke: 0,
-    sides: ALL,
     limits: DELTA_LIMITS,
   },
   {
@@ -125,7 +113,6 @@ export const CPU_ROWS: readonly CpuRow[] = [
     parallel: 1,
     rounds: 15,
     smoke: 4,
-    sides: ALL,
     limits: [{ to: "AI SDK", wanted: 1 / 12, loose: 1 / 3 }],
   },
 ];

@@ -52,8 +52,8 @@ export async function memoryOf(name: SideName, side: Side, { count, words }: Man
 /** KiB of each stream, by server, one server after the other. */
 export async function measureMemory(sides: Sides, many: Many): Promise<Figures> {
   const figures: Partial<Record<SideName, number>> = {};
-  for (const name of ["raw", "memory", "AI SDK"] as const) {
-    figures[name] = await memoryOf(name, sides[name], many);
+  for (const [name, side] of sides) {
+    if (name !== "kv") figures[name] = await memoryOf(name, side, many);
   }
   return figures;
 }
