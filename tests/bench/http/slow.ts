@@ -60,7 +60,7 @@ export async function measureMemory(sides: Sides, many: Many): Promise<Figures> 
 
 /** Drops many streams of the service at once; how many the model still sends some time later. */
 export async function dropMany(
-  { memory }: Pick<Sides, "memory">,
+  { memory }: { readonly memory: Side },
   { double, count }: { readonly double: string; readonly count: number },
 ): Promise<{ readonly open: number; readonly left: number; readonly ms: number }> {
   const stop = new AbortController();
