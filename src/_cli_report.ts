@@ -195,6 +195,13 @@ function written(backup: string | null): readonly string[] {
     : wrap(`  written; the file as it was is ${plain(backup, 4 * WIDTH)}`, "      ");
 }
 
+/** Why there is nothing to do. */
+const NOTHING: Readonly<Record<string, string>> = {
+  within_budget: "it fits",
+  within_lookback: "it is over the budget by no more than a cut may keep",
+  too_little_to_gain: "the best cut would take away less than a tenth",
+};
+
 /** The report of `compact`; of a plan also what it would summarise. */
 export function reportCompact(
   subject: Subject,
@@ -226,7 +233,7 @@ export function reportCompact(
         isPlan ? "plan, nothing is changed" : "compacted"
       }: ${cut?.method} cut at message ${cut?.at}, ${away}`,
     ],
-    nothing: [paint.green, "nothing to do: it fits"],
+    nothing: [paint.green, `nothing to do: ${NOTHING[reason ?? ""] ?? reason}`],
     deferred: [paint.yellow, `deferred: ${reason}; nearest legal cuts: ${around || "none"}`],
     refused: [
       paint.red,

@@ -224,6 +224,9 @@ export class TurnView {
         tell(yellow, `deferred: ${event.reason}; nearest legal cuts: ${cuts === "" ? "none" : cuts}`);
         return;
       }
+      case "nothing":
+        tell(green, `nothing to compact: ${event.reason}`);
+        return;
       case "rejected":
       case "exhausted":
         tell(red, `${event.phase}: ${event.reason}`);

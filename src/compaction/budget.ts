@@ -35,6 +35,12 @@ export interface Budget {
 /** No result is shown with more tokens than this, whatever the window. */
 export const MAX_RESULT_TOKENS = 25_000;
 
+/** Shares of the usable window where nothing else is set. */
+const SHARES = { compactAt: 0.65, stopAt: 0.92, compactTo: 0.35 };
+
+/** A compaction that is due must be able to save what makes it worth while, or it would be rejected each time. */
+const MOST_AFTER = 1 - MIN_PROGRESS;
+
 /** Less room for messages, or for one message of the user, is no agent. */
 const MIN_USABLE = 1_000;
 const MIN_INPUT = 100;
@@ -53,14 +59,13 @@ export function computeBudget(
   model: { readonly window: number; readonly maxOutput: number },
   { fixed, settings = {} }: { readonly fixed: number; readonly settings?: CompactionSettings },
 ): Budget {
-  const { compactAt = 0.65, stopAt = 0.92, compactTo = 0.35 } = settings;
-  // A compaction that is due must be able to save what makes it worth while, or it would be rejected each time.
-  const most = (1 - MIN_PROGRESS) * compactAt;
+  const { compactAt, stopAt, compactTo } = { ...SHARES, ...settings };
+  const most = MOST_AFTER * compactAt;
   if (!(0 < compactTo && compactTo <= most && compactAt < stopAt && stopAt <= 1)) {
     throw new SelvageError(
       "bad_budget",
       `Cannot set up compaction: found compactTo ${compactTo}, compactAt ${compactAt}, stopAt ${stopAt}, ` +
-        `wanted 0 < compactTo <= ${1 - MIN_PROGRESS} of compactAt, compactAt < stopAt <= 1`,
+        `wanted 0 < compactTo <= ${MOST_AFTER} of compactAt, compactAt < stopAt <= 1`,
     );
   }
   const maxOutput = Math.min(model.maxOutput, Math.floor(model.window * 0.2));
@@ -106,17 +111,18 @@ const LIMITS: Required<CompactionLimits> = {
 };
 
 /**
- * Checks what a request sets against what it may.
+ * Checks what a request sets against what it may, and against what the agent sets that it leaves alone.
  *
  * @param settings What the request sets.
- * @param options `limits`: what the agent allows, in place of the defaults; `action`: what cannot be done otherwise;
- *   `within`: the field of the request that holds the settings, empty for the request itself.
- * @throws SelvageError `bad_budget` with the field that is out of its bounds.
+ * @param options `limits`: what the agent allows, in place of the defaults; `own`: the agent's settings; `action`: what
+ *   cannot be done otherwise; `within`: the field of the request that holds the settings, empty for the request itself.
+ * @throws SelvageError `bad_budget` with the field of the request that is out of its bounds.
  */
 export function requireWithin(
   settings: CompactionSettings,
-  { limits = {}, action = "start the turn", within = "compaction" }: {
+  { limits = {}, own = {}, action = "start the turn", within = "compaction" }: {
     readonly limits?: CompactionLimits | undefined;
+    readonly own?: CompactionSettings | undefined;
     readonly action?: string;
     readonly within?: string;
   } = {},
@@ -124,8 +130,8 @@ export function requireWithin(
   const bounds = { ...LIMITS, ...limits };
   const fail = (name: string, found: number | string, wanted: string): never => {
     const field = within === "" ? name : `${within}.${name}`;
-    const shown = typeof found === "string" ? JSON.stringify(found) : String(found);
-    const message = `Cannot ${action}: found ${field} ${shown}, wanted ${wanted}`;
+    const value = typeof found === "string" ? JSON.stringify(found) : String(found);
+    const message = `Cannot ${action}: found ${field} ${value}, wanted ${wanted}`;
     throw new SelvageError("bad_budget", message, { fields: { field } });
   };
   for (const name of ["compactAt", "stopAt", "compactTo"] as const) {
@@ -137,6 +143,31 @@ export function requireWithin(
   if (policy !== undefined && !bounds.policy.includes(policy)) {
     fail("policy", policy, bounds.policy.join(" or ") || "none");
   }
+  // What is wrong between two shares is said of one that was asked for: the other may be none of the caller's.
+  const { compactAt, stopAt, compactTo } = { ...SHARES, ...own, ...settings };
+  if (compactTo > MOST_AFTER * compactAt) {
+    if (settings.compactTo !== undefined) {
+      fail(
+        "compactTo",
+        compactTo,
+        `at most ${shown(MOST_AFTER * compactAt)}, ${MOST_AFTER} of compactAt ${compactAt}`,
+      );
+    }
+    fail(
+      "compactAt",
+      compactAt,
+      `at least ${shown(compactTo / MOST_AFTER)}, as compactTo ${compactTo} is at most ${MOST_AFTER} of it`,
+    );
+  }
+  if (compactAt >= stopAt) {
+    if (settings.compactAt !== undefined) fail("compactAt", compactAt, `less than stopAt ${stopAt}`);
+    fail("stopAt", stopAt, `more than compactAt ${compactAt}`);
+  }
+}
+
+/** A share in three decimals, without what binary fractions add to it. */
+function shown(share: number): number {
+  return Math.round(share * 1_000) / 1_000;
 }
 
 /** Tokens of system text and tools, as they were given to {@link computeBudget}. */

@@ -28,7 +28,7 @@ interface CutFacts {
 
 /** Why there is no cut. Positions are entry numbers of the log. */
 export type NoCut =
-  | { readonly kind: "nothing" }
+  | { readonly kind: "nothing"; readonly reason: "within_budget" | "within_lookback" }
   | {
     readonly kind: "deferred";
     readonly reason: "open_call" | "atom_too_wide" | "pinned_too_big";
@@ -129,7 +129,7 @@ export async function planCompaction(
   };
   const plan = selectCut(before, policy);
   const seq = (at: number | null): number | null => at === null ? null : context.view.cut + at - from;
-  if (plan.kind === "nothing") return { kind: "nothing" };
+  if (plan.kind === "nothing") return { kind: "nothing", reason: plan.reason };
   if (plan.kind === "defer") {
     const nearest = { before: seq(plan.nearest.before), after: seq(plan.nearest.after) };
     return { kind: "deferred", reason: plan.reason, nearest };

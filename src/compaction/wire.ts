@@ -71,7 +71,9 @@ export function compactTranscript(reading: Reading, options: CompactTranscriptOp
   refuseOptions(reading, options);
   const mended = options.repair === false ? asItCame(reading) : mendFirst(reading);
   const { made } = mended;
-  if (made.transcript.tokens <= options.budget) return unchanged(mended, options, { outcome: "nothing" });
+  if (made.transcript.tokens <= options.budget) {
+    return unchanged(mended, options, { outcome: "nothing", reason: "within_budget" });
+  }
   const policy = policyOf(mended, options);
   const first = selectCut(made.transcript, policy);
   // A whole loop with signed reasoning is too wide. Next best is a tail that begins with such reasoning; and any
@@ -117,7 +119,7 @@ function makeCut(
   const found = planCut(mended, { options, policy, first });
   if (found.plan.kind === "defer") return putOff(mended, { options, policy, plan: found.plan });
   if (found.plan.kind === "nothing") {
-    if (tokens <= most) return unchanged(mended, options, { outcome: "nothing" });
+    if (tokens <= most) return unchanged(mended, options, { outcome: "nothing", reason: "within_lookback" });
     // An earlier summary was written for a larger budget: it alone can be made smaller.
     const plan = refit(mended, policy);
     const tried = plan === null ? null : attempt(plan, options.force === true);
@@ -143,7 +145,9 @@ function makeCut(
       .sort((a, b) => a.applied.tokens - b.applied.tokens);
     if (best !== undefined) return compacted(mended, options, best);
   }
-  if (tokens <= most) return unchanged(mended, options, { outcome: "nothing" });
+  if (tokens <= most) {
+    return unchanged(mended, options, { outcome: "nothing", reason: "too_little_to_gain" });
+  }
   if (next.plan.kind === "defer") return putOff(mended, { options, policy: tight, plan: next.plan });
   const { broken } = tighter?.applied ?? tried.applied;
   return unchanged(mended, options, {

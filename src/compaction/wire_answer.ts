@@ -41,7 +41,11 @@ export interface CompactedTranscript {
   readonly signed: readonly number[];
   /** What is wrong with the messages; after a repair nothing. */
   readonly violations: readonly Violation[];
-  /** Why nothing was removed, where it was due; of a cut that it is a last resort, `inside_signed_reasoning`. */
+  /**
+   * Why nothing was removed; of a cut that it is a last resort, `inside_signed_reasoning`. `nothing` says
+   * `within_budget`, or of what is over it `within_lookback` where a cut may keep as much, and `too_little_to_gain`
+   * where the best cut would take away less than a tenth.
+   */
   readonly reason: string | null;
   /** The legal cuts around the target of a compaction that was deferred or refused. */
   readonly nearest: { readonly before: number | null; readonly after: number | null } | null;

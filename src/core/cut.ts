@@ -56,7 +56,12 @@ export type CutPlan =
     readonly method: CutMethod;
     readonly trims: readonly TrimPlan[];
   }
-  | { readonly kind: "nothing"; readonly keptTokens: number }
+  | {
+    readonly kind: "nothing";
+    /** Whether all is within the budget, or over it by no more than a cut may keep. */
+    readonly reason: "within_budget" | "within_lookback";
+    readonly keptTokens: number;
+  }
   | {
     readonly kind: "defer";
     readonly reason: "open_call" | "atom_too_wide" | "pinned_too_big";
@@ -168,8 +173,8 @@ export function pinnedMessages(transcript: Transcript, pinned: readonly number[]
   return [...messages].sort((a, b) => a - b);
 }
 
-/** Index of the first atom in [low, high) for which `test` holds, `high` where there is none; `test` is monotone. */
-function firstAtom(low: number, high: number, test: (atom: number) => boolean): number {
+/** The first index in [low, high) for which `test` holds, `high` where there is none; `test` is monotone. */
+function firstIndex(low: number, high: number, test: (index: number) => boolean): number {
   while (low < high) {
     const middle = (low + high) >> 1;
     if (test(middle)) high = middle;
@@ -207,14 +212,17 @@ export function selectCut(transcript: Transcript, policy: CutPolicy): CutPlan {
   const plan = new Plan(transcript, policy);
   const { budget } = policy;
   const total = plan.kept(plan.from);
-  if (total <= budget + share(policy.lookback ?? 0.15, budget)) return { kind: "nothing", keptTokens: total };
+  if (total <= budget + share(policy.lookback ?? 0.15, budget)) {
+    const reason = total <= budget ? "within_budget" : "within_lookback";
+    return { kind: "nothing", reason, keptTokens: total };
+  }
 
   // Candidates are starts of atoms behind `from` with no open atom before them; 0 and the end are never chosen,
   // so the last atom always stays: the model may not have read its results yet.
   const open = transcript.firstOpen ?? transcript.messages;
-  const start = firstAtom(0, transcript.atomCount, (a) => transcript.atomStart(a) >= Math.max(plan.from, 1));
-  const end = firstAtom(start, transcript.atomCount, (a) => transcript.atomStart(a) > open);
-  const under = firstAtom(start, end, (a) => plan.kept(transcript.atomStart(a)) <= budget);
+  const start = firstIndex(0, transcript.atomCount, (a) => transcript.atomStart(a) >= Math.max(plan.from, 1));
+  const end = firstIndex(start, transcript.atomCount, (a) => transcript.atomStart(a) > open);
+  const under = firstIndex(start, end, (a) => plan.kept(transcript.atomStart(a)) <= budget);
   const before = under > start ? transcript.atomStart(under - 1) : null;
   const after = under < end ? transcript.atomStart(under) : null;
   const nearest = { before, after };
@@ -286,14 +294,6 @@ function trim(
   return { kind: "cut", at, keptTokens: policy.budget + excess, distance: excess, method: "trim", trims };
 }
 
-function firstRecordOf(transcript: Transcript, message: number): number {
-  const { records } = transcript;
-  let low = 0;
-  let high = records.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((records[middle]?.message ?? 0) < message) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function firstRecordOf({ records }: Transcript, message: number): number {
+  return firstIndex(0, records.length, (record) => (records[record]?.message ?? 0) >= message);
 }

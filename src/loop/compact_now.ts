@@ -58,8 +58,12 @@ export interface CompactedSession extends Partial<Omit<CompactionNote, "resolved
   readonly ledger?: string;
   /** Why no prose is in it, where a focus was given or a summarizer asked. */
   readonly summaryFailure?: string;
-  /** Why there is no cut now. */
-  readonly reason?: string;
+  /**
+   * Why: of `applied` `asked_for`; of `nothing` `within_budget`, or `within_lookback` where there is more, but less than
+   * a cut may keep; of `deferred` what bars the way (`open_call`, `atom_too_wide`, `pinned_too_big`); of `rejected` the
+   * first code of its violations.
+   */
+  readonly reason: string;
   /** Legal cuts around the target. */
   readonly nearest?: { readonly before: number | null; readonly after: number | null };
   /** What was wrong with the view that was not used. */
@@ -106,14 +110,21 @@ export async function compactNow(place: RestPlace, request: CompactRequest = {})
 }
 
 /** What telemetry is told. */
-function toldOf({ outcome, reason = "asked_for", ...facts }: CompactedSession): TracedCompaction {
-  return { ...facts, phase: outcome, reason: facts.violations?.[0]?.code ?? reason };
+function toldOf({ outcome, ...facts }: CompactedSession): TracedCompaction {
+  return { ...facts, phase: outcome };
+}
+
+/** Why a view was not used: its violations, and the code of the first. */
+function rejectionOf(
+  { violations }: { readonly violations: readonly Rejection[] },
+): { readonly reason: string; readonly violations: readonly Rejection[] } {
+  return { reason: violations[0]?.code ?? "invalid", violations };
 }
 
 /** The agent as one compaction has it. */
 function aimingAt(agent: ReadyAgent, compactTo: number): ReadyAgent {
-  const limits = agent.compactionLimits;
-  requireWithin({ compactTo }, { limits, action: "compact the session", within: "" });
+  const { compactionLimits: limits, compaction: own } = agent;
+  requireWithin({ compactTo }, { limits, own, action: "compact the session", within: "" });
   return withCompaction(agent, { compactTo }, { field: "compactTo" });
 }
 
@@ -139,7 +150,8 @@ async function compact(
   });
   if (planned.kind !== "planned") {
     const { kind: outcome, ...rest } = planned;
-    return { answer: { ...base, outcome, tokensAfter: tokensBefore, ...rest } };
+    const { reason } = planned.kind === "rejected" ? rejectionOf(planned) : planned;
+    return { answer: { ...base, outcome, tokensAfter: tokensBefore, ...rest, reason } };
   }
   const { summarizer: model } = agent;
   const measure = await context.measure();
@@ -173,14 +185,15 @@ async function compact(
     ...(writing?.kind === "prose" ? { prose: writing.prose } : {}),
   });
   if (outcome.kind === "rejected") {
-    const { violations } = outcome;
     const bill = usage === null ? {} : { usage };
-    return { answer: { ...base, outcome: "rejected", tokensAfter: tokensBefore, ...bill, violations } };
+    const why = rejectionOf(outcome);
+    return { answer: { ...base, outcome: "rejected", tokensAfter: tokensBefore, ...bill, ...why } };
   }
   const { kind, ...cut } = outcome;
   const isUnheard = request.focus !== undefined && model === undefined;
   const facts = {
     ...cut,
+    reason: "asked_for",
     view: context.view.version,
     summary: context.view.prose === undefined ? "ledger" as const : "ledger+prose" as const,
     ...(isUnheard ? { summaryFailure: "no_summarizer" } : {}),
@@ -190,6 +203,6 @@ async function compact(
   const ledger = summaryText(context.view, context.recall);
   return {
     answer: { ...base, ...facts, outcome: kind, refs, ...(usage === null ? {} : { usage }), ledger },
-    note: { ...facts, reason: "asked_for" },
+    note: facts,
   };
 }

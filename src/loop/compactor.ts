@@ -202,9 +202,12 @@ export class Compactor {
     const planned = await planCompaction(context, { meter, budget, policy, pinned, tools, force });
     if (planned.kind !== "planned") this.#failed = { length, strength };
     switch (planned.kind) {
-      case "nothing":
+      case "nothing": {
+        const was = this.isDeferred ? { resolved } : {};
         this.#setFlag(null);
+        yield { type: "compaction", phase: "nothing", reason: planned.reason, ...was };
         return false;
+      }
       case "planned":
         // Where the model cannot be called, and at a turn boundary, nobody is waited for.
         if (this.#options.summarizer === null || force || resolved === "turn") {

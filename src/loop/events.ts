@@ -25,8 +25,11 @@ export interface CompactionEvent extends Partial<CompactionNote> {
   /** Tells the events apart. */
   readonly type: "compaction";
   /** What happened. */
-  readonly phase: "started" | "applied" | "deferred" | "rejected" | "exhausted";
-  /** Why: the deferral's reason, the rejection's first code, or what made an applied one due. */
+  readonly phase: "started" | "applied" | "nothing" | "deferred" | "rejected" | "exhausted";
+  /**
+   * Why: what made an applied one due, why there is nothing to do (`within_budget`, `within_lookback`), the deferral's
+   * reason, the rejection's first code.
+   */
   readonly reason: string;
   /** Promises that a rejected compaction would have broken. */
   readonly violations?: readonly {

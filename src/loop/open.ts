@@ -50,7 +50,8 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
   const content = structuredClone(input);
   const asked = askedOf(request);
   if (asked.compaction !== undefined) {
-    requireWithin(asked.compaction, { limits: request.agent.compactionLimits });
+    const { compactionLimits: limits, compaction: own } = request.agent;
+    requireWithin(asked.compaction, { limits, own });
   }
   const clock = ports.clock ?? systemClock;
   const key = keyOf(request);

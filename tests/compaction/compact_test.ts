@@ -56,7 +56,7 @@ const rounds = (count: number, length = 1_200) => session(Array.from({ length: c
 
 Deno.test("compact() finds nothing to do under its target", async () => {
   const context = await contextOf(rounds(3));
-  assert.deepEqual(await compact(context, optionsOf()), { kind: "nothing" });
+  assert.deepEqual(await compact(context, optionsOf()), { kind: "nothing", reason: "within_budget" });
   assert.equal(context.view.version, 0);
 });
 
@@ -84,7 +84,7 @@ Deno.test("compact() cuts near its target, and a second plan is nothing", async 
   assert.ok(outcome.tokensAfter < outcome.tokensBefore * 0.9);
   assert.equal(JSON.stringify(context.entries), log, "the log is never edited");
   await assertSound(context, [0]);
-  assert.deepEqual(await compact(context, optionsOf()), { kind: "nothing" });
+  assert.deepEqual(await compact(context, optionsOf()), { kind: "nothing", reason: "within_lookback" });
   assert.equal(context.view.version, 1);
 });
 
@@ -98,7 +98,7 @@ Deno.test("compact() shortens kept results where no cut comes near", async () =>
     assert.equal(context.entries[seq]?.kind, "result");
   }
   await assertSound(context, [0]);
-  assert.deepEqual(await compact(context, optionsOf()), { kind: "nothing" });
+  assert.deepEqual(await compact(context, optionsOf()), { kind: "nothing", reason: "within_budget" });
 });
 
 Deno.test("compact() shows a result shortened for as long as it is kept", async () => {

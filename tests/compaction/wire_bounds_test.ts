@@ -34,14 +34,29 @@ Deno.test("compactTranscript() gives out at most 1.15 of its budget and saves a 
       const { outcome, reason, tokens, messages: made } = compact(messages, { budget });
       seen.add(reason ?? outcome);
       ok(reason?.startsWith("rejected") !== true, `${reason} at ${budget}`);
-      if (outcome === "nothing") ok(tokens.before <= budget * 1.15, `${tokens.before} at ${budget}`);
+      if (outcome === "nothing") {
+        ok(tokens.before <= budget * 1.15, `${tokens.before} at ${budget}`);
+        equal(
+          reason === "within_budget",
+          tokens.before <= budget,
+          `${reason} for ${tokens.before} at ${budget}`,
+        );
+      }
       if (outcome !== "applied") continue;
       ok(tokens.after <= budget * 1.15, `${tokens.after} at ${budget}`);
       ok(tokens.after <= tokens.before * 0.9, `${tokens.after} of ${tokens.before} at ${budget}`);
       equal(compact(made, { budget }).outcome, "nothing");
     }
   }
-  ok(["applied", "nothing", "budget_too_small"].every((found) => seen.has(found)), [...seen].join());
+  const wanted = ["applied", "within_budget", "too_little_to_gain", "budget_too_small"];
+  ok(wanted.every((found) => seen.has(found)), [...seen].join());
+});
+
+Deno.test("compactTranscript() says that what is over the budget is no more than a cut may keep", () => {
+  const messages = [user("Go."), ...rounds(20, "c", "short"), said("Done.")];
+  const { before } = compact(messages, { budget: 9_000 }).tokens;
+  const { outcome, reason } = compact(messages, { budget: Math.ceil(before / 1.1), summaryReserve: 0 });
+  deepEqual([outcome, reason], ["nothing", "within_lookback"]);
 });
 
 Deno.test("compactTranscript() says that a budget is too small where the summary alone fills it", () => {

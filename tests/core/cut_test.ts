@@ -34,7 +34,12 @@ Deno.test.each([0, -1, NaN])("selectCut() refuses a budget of %s", (budget) => {
 Deno.test("selectCut() answers `nothing` up to the budget and its lookback, reserve included", () => {
   assert.deepEqual(select("H:500 A:600", { budget: 1_000, reserve: 50 }), {
     kind: "nothing",
+    reason: "within_lookback",
     keptTokens: 1_150,
+  });
+  assert.partialDeepStrictEqual(select("H:500 A:450", { budget: 1_000, reserve: 50 }), {
+    kind: "nothing",
+    reason: "within_budget",
   });
   assert.equal(select("H:500 A:601", { budget: 1_000, reserve: 50 }).kind, "cut");
   assert.equal(select("H:500 A:500", { budget: 1_000, lookback: 0 }).kind, "nothing");
@@ -210,6 +215,7 @@ Deno.test("selectCut() cuts only behind `from`, and never counts what lies befor
   });
   assert.deepEqual(select("Z:5000 H:50 A:100", { ...policy, pinned: [], from: 1 }), {
     kind: "nothing",
+    reason: "within_budget",
     keptTokens: 250,
   });
   assert.equal(select("Z:10 H:50 H:900", { ...policy, from: 2 }).kind, "defer");

@@ -42,6 +42,8 @@ Deno.test("POST /v1/sessions/:id/compact does what its preview says, and the nex
   equal((view as StoredView).made?.note.reason, "asked_for");
   const again = await send("POST", "s/compact", { compactTo: 0.2 });
   deepEqual([again.status, again.outcome, again.tokensAfter], [200, "nothing", again.tokensBefore]);
+  deepEqual([plan.reason, done.reason], ["asked_for", "asked_for"]);
+  ok(["within_budget", "within_lookback"].includes(again.reason), again.reason);
   equal((await say("What now?")).reason, "stop");
   const last = bench.requests.at(-1) as ModelRequest;
   equal(last.messages[0]?.content, done.ledger);
@@ -54,6 +56,7 @@ Deno.test("POST /v1/sessions/:id/compact has nothing to do in a short session, w
   for (const body of [undefined, {}, { dryRun: true }]) {
     const answer = await send("POST", "s/compact", body);
     deepEqual([answer.status, answer.outcome, answer.view], [200, "nothing", 0]);
+    equal(answer.reason, "within_budget");
   }
 });
 
@@ -156,7 +159,7 @@ Deno.test.each(
     [
       { compaction: { compactAt: 0.4 } },
       0.5,
-      /^Cannot set up compaction: found compactTo 0\.5, compactAt 0\.4/,
+      /^Cannot compact the session: found compactTo 0\.5, wanted at most 0\.36, 0\.9 of compactAt 0\.4$/,
     ],
   ] as readonly [Partial<Agent>, number, RegExp][],
 )(

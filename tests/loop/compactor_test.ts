@@ -89,7 +89,7 @@ Deno.test("Compactor keeps the time since which a compaction is due", async () =
 
 Deno.test("Compactor clears a flag for which there is nothing left to do", async () => {
   const { compactor, changes } = await rig(session([{}]), { flag: { reason: "open_call", since: 5 } });
-  assert.deepEqual(await told(compactor.honour()), [[], undefined]);
+  assert.deepEqual(await told(compactor.honour()), [["nothing within_budget turn"], undefined]);
   assert.deepEqual(changes, [{ flag: null }]);
 });
 

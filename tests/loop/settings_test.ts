@@ -97,7 +97,21 @@ Deno.test.each(
     [{ compactTo: NaN }, "compaction.compactTo", /Cannot start the turn: found compaction\.compactTo NaN/],
     [{ compactTo: 0.5 }, "compaction.compactTo", /wanted 0\.1 to 0\.4/],
     [{ policy: "backward" }, "compaction.policy", /found compaction\.policy "backward", wanted full/],
-    [{ compactAt: 0.32, compactTo: 0.31 }, "compaction", /Cannot set up compaction: found compactTo 0\.31/],
+    [
+      { compactAt: 0.32, compactTo: 0.31 },
+      "compaction.compactTo",
+      /^Cannot start the turn: found compaction\.compactTo 0\.31, wanted at most 0\.288, 0\.9 of compactAt 0\.32$/,
+    ],
+    [
+      { compactAt: 0.35 },
+      "compaction.compactAt",
+      /wanted at least 0\.389, as compactTo 0\.35 is at most 0\.9 of it$/,
+    ],
+    [
+      { stopAt: 0.6 },
+      "compaction.stopAt",
+      /found compaction\.stopAt 0\.6, wanted more than compactAt 0\.65$/,
+    ],
   ] as readonly [CompactionSettings, string, RegExp][],
 )("runTurn() refuses the settings %j for a turn, and stores nothing", async (compaction, field, message) => {
   const bench = new Bench({ agent: { compactionLimits: { compactTo: [0.1, 0.4], policy: ["full"] } } });

@@ -182,7 +182,7 @@ export const sessionCompaction = z.object({
   usage: usage.exactOptional(),
   ledger: z.string().exactOptional(),
   summaryFailure: z.string().exactOptional(),
-  reason: z.string().exactOptional(),
+  reason: z.string(),
   nearest: nearest.exactOptional(),
   violations: z.array(z.looseObject({ code: z.string(), message: z.string() })).exactOptional(),
 });

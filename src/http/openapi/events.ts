@@ -65,7 +65,7 @@ export const nearest = z.object({ before: z.int().nullable(), after: z.int().nul
 
 /** What an applied, deferred or rejected compaction says of itself. */
 export const compaction = z.object({
-  phase: z.enum(["started", "applied", "deferred", "rejected", "exhausted"]),
+  phase: z.enum(["started", "applied", "nothing", "deferred", "rejected", "exhausted"]),
   reason: z.string(),
   view: z.int().exactOptional(),
   method: z.enum(["near", "trim", "forward"]).exactOptional(),

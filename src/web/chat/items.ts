@@ -174,7 +174,7 @@ export class Items {
       case "context":
         return this.#point(event);
       case "compaction":
-        if (event.phase !== "started") this.#mark(event.phase, event);
+        if (event.phase !== "started" && event.phase !== "nothing") this.#mark(event.phase, event);
         return;
       case "turn.paused":
         for (const { ref, name, input } of event.pending) this.waits(ref, { name, input });

@@ -2220,7 +2220,7 @@ var Items = class {
       case "context":
         return this.#point(event);
       case "compaction":
-        if (event.phase !== "started") this.#mark(event.phase, event);
+        if (event.phase !== "started" && event.phase !== "nothing") this.#mark(event.phase, event);
         return;
       case "turn.paused":
         for (const { ref, name, input } of event.pending) this.waits(ref, {

@@ -948,8 +948,13 @@ var REASONS = {
   pinned_too_big: "what must stay is larger than the budget",
   budget_too_small: "the summary alone would fill the budget"
 };
+var NOTHING = {
+  within_budget: "It fits: there is nothing to compact.",
+  within_lookback: "It is over the budget by no more than a cut may keep: there is nothing to compact.",
+  too_little_to_gain: "The best cut would take away less than a tenth: there is nothing to compact."
+};
 function sayOutcome({ outcome, cut, pairs, trims, reason, nearest }) {
-  if (outcome === "nothing") return "It fits: there is nothing to compact.";
+  if (outcome === "nothing") return NOTHING[reason ?? ""] ?? `There is nothing to compact: ${reason}.`;
   if (outcome === "applied" && cut !== null) {
     const moved = pairs === 1 ? "1 call with its result" : `${grouped(pairs)} calls with their results`;
     const trimmed = trims === 0 ? "" : `, ${plural(trims, "result")} shortened`;

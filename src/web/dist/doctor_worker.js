@@ -71,7 +71,7 @@ function pinnedMessages(transcript, pinned) {
     ...messages
   ].sort((a, b) => a - b);
 }
-function firstAtom(low, high, test) {
+function firstIndex(low, high, test) {
   while (low < high) {
     const middle = low + high >> 1;
     if (test(middle)) high = middle;
@@ -86,14 +86,18 @@ function selectCut(transcript, policy) {
   const plan = new Plan(transcript, policy);
   const { budget } = policy;
   const total = plan.kept(plan.from);
-  if (total <= budget + share(policy.lookback ?? 0.15, budget)) return {
-    kind: "nothing",
-    keptTokens: total
-  };
+  if (total <= budget + share(policy.lookback ?? 0.15, budget)) {
+    const reason = total <= budget ? "within_budget" : "within_lookback";
+    return {
+      kind: "nothing",
+      reason,
+      keptTokens: total
+    };
+  }
   const open = transcript.firstOpen ?? transcript.messages;
-  const start = firstAtom(0, transcript.atomCount, (a) => transcript.atomStart(a) >= Math.max(plan.from, 1));
-  const end = firstAtom(start, transcript.atomCount, (a) => transcript.atomStart(a) > open);
-  const under = firstAtom(start, end, (a) => plan.kept(transcript.atomStart(a)) <= budget);
+  const start = firstIndex(0, transcript.atomCount, (a) => transcript.atomStart(a) >= Math.max(plan.from, 1));
+  const end = firstIndex(start, transcript.atomCount, (a) => transcript.atomStart(a) > open);
+  const under = firstIndex(start, end, (a) => plan.kept(transcript.atomStart(a)) <= budget);
   const before = under > start ? transcript.atomStart(under - 1) : null;
   const after = under < end ? transcript.atomStart(under) : null;
   const nearest = {
@@ -171,16 +175,8 @@ function trim(plan, at, until = "it fits") {
     trims
   };
 }
-function firstRecordOf(transcript, message) {
-  const { records } = transcript;
-  let low = 0;
-  let high = records.length;
-  while (low < high) {
-    const middle = low + high >> 1;
-    if ((records[middle]?.message ?? 0) < message) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+function firstRecordOf({ records }, message) {
+  return firstIndex(0, records.length, (record) => (records[record]?.message ?? 0) >= message);
 }
 
 function checkTranscript(transcript) {
@@ -5630,9 +5626,12 @@ function compactTranscript(reading, options) {
   refuseOptions(reading, options);
   const mended = options.repair === false ? asItCame(reading) : mendFirst(reading);
   const { made } = mended;
-  if (made.transcript.tokens <= options.budget) return unchanged(mended, options, {
-    outcome: "nothing"
-  });
+  if (made.transcript.tokens <= options.budget) {
+    return unchanged(mended, options, {
+      outcome: "nothing",
+      reason: "within_budget"
+    });
+  }
   const policy = policyOf(mended, options);
   const first = selectCut(made.transcript, policy);
   const isSigned = made.pieces.some((message) => message.some((piece) => piece.isSigned === true));
@@ -5688,7 +5687,8 @@ function makeCut(mended, { options, policy, first }) {
   });
   if (found.plan.kind === "nothing") {
     if (tokens <= most) return unchanged(mended, options, {
-      outcome: "nothing"
+      outcome: "nothing",
+      reason: "within_lookback"
     });
     const plan = refit(mended, policy);
     const tried2 = plan === null ? null : attempt(plan, options.force === true);
@@ -5721,9 +5721,12 @@ function makeCut(mended, { options, policy, first }) {
     ].filter(({ applied }) => applied.broken === null && applied.tokens < tokens).sort((a, b) => a.applied.tokens - b.applied.tokens);
     if (best !== void 0) return compacted(mended, options, best);
   }
-  if (tokens <= most) return unchanged(mended, options, {
-    outcome: "nothing"
-  });
+  if (tokens <= most) {
+    return unchanged(mended, options, {
+      outcome: "nothing",
+      reason: "too_little_to_gain"
+    });
+  }
   if (next.plan.kind === "defer") return putOff(mended, {
     options,
     policy: tight,

@@ -30,8 +30,14 @@ const REASONS: Readonly<Record<string, string>> = {
   budget_too_small: "the summary alone would fill the budget",
 };
 
+const NOTHING: Readonly<Record<string, string>> = {
+  within_budget: "It fits: there is nothing to compact.",
+  within_lookback: "It is over the budget by no more than a cut may keep: there is nothing to compact.",
+  too_little_to_gain: "The best cut would take away less than a tenth: there is nothing to compact.",
+};
+
 function sayOutcome({ outcome, cut, pairs, trims, reason, nearest }: Preview): string {
-  if (outcome === "nothing") return "It fits: there is nothing to compact.";
+  if (outcome === "nothing") return NOTHING[reason ?? ""] ?? `There is nothing to compact: ${reason}.`;
   if (outcome === "applied" && cut !== null) {
     const moved = pairs === 1 ? "1 call with its result" : `${grouped(pairs)} calls with their results`;
     const trimmed = trims === 0 ? "" : `, ${plural(trims, "result")} shortened`;
