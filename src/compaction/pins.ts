@@ -50,6 +50,32 @@ export function pinnedEntries(
   });
 }
 
+/** Why an atom stays verbatim: a pin of the caller, its turn or its tool; or it was let go, and is not recorded yet. */
+export type PinnedBy = "caller" | "turn" | "tool" | "released";
+
+/**
+ * Why entries that a view keeps stay verbatim.
+ *
+ * @param entries Those of one atom.
+ * @param options `pins`: by ref, as the head has them; `caller`: numbers of what pins keep; `tools`: the agent's.
+ */
+export function pinnedBy(
+  entries: readonly Entry[],
+  { pins = {}, caller, tools }: {
+    readonly pins?: Readonly<Record<string, boolean>> | undefined;
+    readonly caller: ReadonlySet<number>;
+    readonly tools: readonly Tool[];
+  },
+): PinnedBy {
+  if (entries.some(({ seq }) => caller.has(seq))) return "caller";
+  const retaining = new Set(
+    tools.filter(({ retain = "normal" }) => retain !== "normal").map(({ name }) => name),
+  );
+  if (entries.some((entry) => entry.kind === "result" && retaining.has(entry.toolName))) return "tool";
+  const isTask = entries.some((entry) => entry.kind === "user" && pins[`e${entry.seq}`] === undefined);
+  return isTask ? "turn" : "released";
+}
+
 /**
  * The view that shows entries verbatim which an earlier cut has summarised, and without shortening what was trimmed:
  * they leave the ledger, so that each pair is either shown or recorded.

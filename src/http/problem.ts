@@ -114,6 +114,7 @@ const PUBLIC_FIELDS = [
   "session",
   "ref",
   "pending",
+  "calls",
 ];
 
 /** Characters of a sentence. */

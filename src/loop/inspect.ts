@@ -4,12 +4,14 @@
  * @module
  */
 import { Context, type StoredView, summaryText } from "../compaction/context.ts";
+import { type PinnedBy, pinnedBy, pinnedEntries, wholeAtoms } from "../compaction/pins.ts";
 import type { Atom } from "../core/record.ts";
 import type { Entry, SessionHead } from "../ports.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { agentFor, askedIn } from "./asked.ts";
 import { measured } from "./measured.ts";
 import { measuresOf } from "./measures.ts";
+import { toolsOf } from "./recall.ts";
 
 /** One atom of the log and how it is shown. Positions count entries. */
 export interface InspectedAtom {
@@ -23,6 +25,12 @@ export interface InspectedAtom {
   readonly open: boolean;
   /** `pinned`: verbatim behind the summary. `shortened`: raw, with a result cut down. */
   readonly state: "raw" | "shortened" | "pinned" | "summarised";
+  /**
+   * Why it stays verbatim, of what is `pinned`, and of whatever else a caller has pinned: `caller`: by a pin; `turn`: a
+   * message of the user, for as long as its turn ran; `tool`: by `retain`; `released`: let go, until a later compaction
+   * records it.
+   */
+  readonly pinnedBy?: "caller" | "turn" | "tool" | "released";
   /** Counted tokens of the originals. */
   readonly tokens: number;
   /** Counted tokens of what the model is shown of it; 0 where that is a line of the summary. */
@@ -80,6 +88,12 @@ export async function inspectContext(
     if (atom.from >= cut) return has(atom, shortened) ? "shortened" : "raw";
     return has(atom, pinned) ? "pinned" : "summarised";
   };
+  const pins = new Set(wholeAtoms(entries, pinnedEntries(entries, head.pins)));
+  const whyOf = (atom: Atom): { readonly pinnedBy?: PinnedBy } => {
+    if (stateOf(atom) !== "pinned" && !has(atom, pins)) return {};
+    const own = entries.slice(atom.from, atom.to);
+    return { pinnedBy: pinnedBy(own, { pins: head.pins, caller: pins, tools: toolsOf(agent) }) };
+  };
   const shownTokens = new Map<number, number>();
   for (let at = 0; at < context.length; at++) {
     const seq = context.seqOf(at);
@@ -95,7 +109,7 @@ export async function inspectContext(
   return {
     view: version,
     cut,
-    atoms: log.atoms.map((atom) => ({ ...atom, state: stateOf(atom), shown: shownOf(atom) })),
+    atoms: log.atoms.map((atom) => ({ ...atom, state: stateOf(atom), ...whyOf(atom), shown: shownOf(atom) })),
     legalCuts: log.legalCuts,
     summary: ledger.length === 0 ? null : { text, tokens: measure(text) },
     meter: {

@@ -66,10 +66,14 @@ export async function setPin(
     const answer = await pinsOf(session, pins);
     const { tokens, limit } = answer;
     if (pinned && tokens > limit) {
+      // Pins keep whole atoms: who pins one small result may not know what goes along with it.
+      const own = wholeAtoms(context.entries, [pinnedSeq(context.entries, ref)]);
+      const calls = own.filter((seq) => context.entries[seq]?.kind === "result").length;
+      const along = calls > 1 ? ` and the ${calls - 1} other calls of its round` : "";
       throw new SelvageError(
         "pinned_too_big",
-        `Cannot pin ${ref}: found pins of ${tokens} tokens with it, wanted at most ${limit}`,
-        { fields: { tokens, limit, ref } },
+        `Cannot pin ${ref}: found pins of ${tokens} tokens with it${along}, wanted at most ${limit}`,
+        { fields: { tokens, limit, ref, ...(calls > 0 ? { calls } : {}) } },
       );
     }
     const seqs = pinnedEntries(context.entries, pins);
@@ -79,6 +83,11 @@ export async function setPin(
     meter.invalidate();
     return { change: { pins, view: { version: view.version, value: view } }, answer };
   });
+}
+
+/** The number of the entry that a pin names. */
+function pinnedSeq(entries: readonly Entry[], ref: string): number {
+  return entries.find((entry) => entry.kind === "result" && entry.call === ref)?.seq ?? Number(ref.slice(1));
 }
 
 async function pinsOf(

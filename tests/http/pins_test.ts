@@ -50,10 +50,28 @@ Deno.test("a user's message can be pinned later, and one that came with a pin be
   deepEqual(pins, [{ ref, kind: "user", entries: [ref] }]);
   deepEqual((await send("GET", "s/pins")).pins, pins);
   ok(tokens > 0);
+  const by = async () => {
+    const { atoms } = await send("GET", "s/context");
+    return Object.fromEntries(atoms.map(({ from, state, pinnedBy }) => [`e${from}`, `${state} ${pinnedBy}`]));
+  };
+  equal((await by())[ref], "raw caller");
   for (let n = 0; n < 3; n++) await say(prose(9_000, n));
   equal((await send("POST", "s/compact", { compactTo: 0.1 })).outcome, "applied");
   await say("And now?");
   ok(bench.requests.at(-1)?.messages.some(({ content }) => content === "Never touch production."));
+  equal((await by())[ref], "pinned caller");
+  await send("POST", "s/pins", { ref: "e7.0", pinned: true });
+  equal((await by())["e7"], "pinned caller");
+  await send("POST", "s/pins", { ref: "e7.0", pinned: false });
+  equal((await by())["e7"], "pinned released");
+});
+
+Deno.test("a pin that is too big says how many calls go along with it", async () => {
+  const { bench, send } = await served(1, { window: 9_000, batch: 12 });
+  ok(bench.requests.length > 0);
+  const refused = await send("POST", "s/pins", { ref: "e1.0", pinned: true });
+  deepEqual([refused.status, refused.code, refused.calls], [413, "pinned_too_big", 12]);
+  match(refused.detail, /tokens with it and the 11 other calls of its round, wanted at most \d+$/);
 });
 
 Deno.test("pins that would leave no room are refused with both numbers", async () => {

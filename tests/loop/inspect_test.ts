@@ -41,6 +41,7 @@ Deno.test("inspectContext() shows what a compaction has done", async () => {
     if (from >= seen.cut) assert.ok(state === "raw" || state === "shortened");
     else assert.equal(state, from === 0 && to === 1 ? "pinned" : "summarised");
   }
+  assert.deepEqual(seen.atoms.map(({ pinnedBy }) => pinnedBy).filter((by) => by !== undefined), ["turn"]);
   for (const { state, tokens, shown } of seen.atoms) {
     if (state === "summarised") assert.equal(shown, 0);
     else if (state === "shortened") assert.ok(shown > 0 && shown < tokens);

@@ -1,6 +1,7 @@
 /** A session between its turns, and the app that it is in. */
 import type { Agent } from "../../src/loop/agent.ts";
 import type { CompactedSession } from "../../src/loop/compact_now.ts";
+import type { InspectedContext } from "../../src/loop/inspect.ts";
 import type { Pins } from "../../src/loop/pins.ts";
 import { createApp } from "../../src/http/mod.ts";
 import type { ModelRequest, SessionKey } from "../../src/ports.ts";
@@ -16,16 +17,21 @@ export interface Answer extends Required<CompactedSession>, Pins {
   readonly detail: string;
   readonly field: string;
   readonly turn: string;
+  readonly calls: number;
+  readonly atoms: InspectedContext["atoms"];
 }
 
 export const KEY: SessionKey = { tenant: "a", session: "s" };
 
 const tools = [tool("read", ({ n }) => `file ${n}: ${prose(1_500, Number(n))}`)];
 
-/** A session with a turn of so many reads behind it, and the app that it is in. */
+/** A session with a turn of so many reads behind it, `batch` of them side by side, and the app that it is in. */
 export async function served(
   reads: number,
-  { window = 16_000, ...agent }: Partial<Agent> & { readonly window?: number } = {},
+  { window = 16_000, batch = 1, ...agent }: Partial<Agent> & {
+    readonly window?: number;
+    readonly batch?: number;
+  } = {},
 ) {
   const script = (): (request: ModelRequest) => ScriptedReply => {
     let turn = -1;
@@ -35,7 +41,8 @@ export async function served(
       );
       if (task?.content !== "Read all of it.") return { text: "Well." };
       turn++;
-      return turn < reads ? calls("read", { n: turn }) : { text: "Read." };
+      const round = Array.from({ length: batch }, (_, at) => ({ n: turn * batch + at }));
+      return turn < reads ? calls("read", ...round) : { text: "Read." };
     };
   };
   const bench = new Bench({ tools, window, script: script(), agent });

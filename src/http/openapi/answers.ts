@@ -148,6 +148,7 @@ export const sessionContext = z.object({
     kind: z.string(),
     open: z.boolean(),
     state: z.enum(["raw", "shortened", "pinned", "summarised"]),
+    pinnedBy: z.enum(["caller", "turn", "tool", "released"]).exactOptional(),
     tokens: z.number().meta({ description: "Of the originals" }),
     shown: z.number().meta({ description: "Of what the model is shown of it" }),
   })),

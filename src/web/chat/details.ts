@@ -66,17 +66,25 @@ function Ledger({ client, session, context: { summary } }: DetailsProps): VNode 
 const STATES: Readonly<Record<InspectedAtom["state"], string>> = {
   raw: "The model sees it as it is.",
   shortened: "The model sees a shortened result; this is the whole one.",
-  pinned: "Pinned: the model sees it word for word, through every compaction.",
+  pinned: "The model sees it word for word.",
   summarised: "Cut away: the model sees a line in the summary. This is the original.",
+};
+
+/** Why it stays, and for how long. */
+const PINNED: Readonly<Record<NonNullable<InspectedAtom["pinnedBy"]>, string>> = {
+  caller: "It is pinned, and stays through every compaction.",
+  turn: "Nobody has pinned it: a message stays while its turn runs, and a later compaction may cut it away.",
+  tool: "Its tool has asked for that.",
+  released: "It is pinned no longer, and a later compaction may cut it away.",
 };
 
 function Atom({ atom, client, session }: Pick<DetailsProps, "client" | "session"> & {
   readonly atom: InspectedAtom;
 }): VNode {
-  const { from, to, tokens, shown, state, open } = atom;
+  const { from, to, tokens, shown, state, open, pinnedBy } = atom;
   const reference = to - from === 1 ? `e${from}` : `e${from}..e${to - 1}`;
   return html`
-    <p class="lead">${STATES[state]} ${open
+    <p class="lead">${STATES[state]} ${pinnedBy === undefined ? "" : PINNED[pinnedBy]} ${open
       ? "A call of it has no result yet, so no cut may pass it."
       : ""}</p>
     <p class="facts"><span><code>${reference}</code></span> <span>${plural(to - from, "message")}</span>

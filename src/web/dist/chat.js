@@ -2717,14 +2717,20 @@ function Ledger({ client, session, context: { summary } }) {
 var STATES2 = {
   raw: "The model sees it as it is.",
   shortened: "The model sees a shortened result; this is the whole one.",
-  pinned: "Pinned: the model sees it word for word, through every compaction.",
+  pinned: "The model sees it word for word.",
   summarised: "Cut away: the model sees a line in the summary. This is the original."
 };
+var PINNED = {
+  caller: "It is pinned, and stays through every compaction.",
+  turn: "Nobody has pinned it: a message stays while its turn runs, and a later compaction may cut it away.",
+  tool: "Its tool has asked for that.",
+  released: "It is pinned no longer, and a later compaction may cut it away."
+};
 function Atom({ atom, client, session }) {
-  const { from, to, tokens, shown, state: state2, open } = atom;
+  const { from, to, tokens, shown, state: state2, open, pinnedBy } = atom;
   const reference = to - from === 1 ? `e${from}` : `e${from}..e${to - 1}`;
   return m2`
-    <p class="lead">${STATES2[state2]} ${open ? "A call of it has no result yet, so no cut may pass it." : ""}</p>
+    <p class="lead">${STATES2[state2]} ${pinnedBy === void 0 ? "" : PINNED[pinnedBy]} ${open ? "A call of it has no result yet, so no cut may pass it." : ""}</p>
     <p class="facts"><span><code>${reference}</code></span> <span>${plural(to - from, "message")}</span>
           <span>${plural(tokens, "token")}${shown === tokens ? "" : `, of which the model is shown ${grouped(shown)}`}</span></p>
     <${Original} client=${client} session=${session} reference=${reference} />
