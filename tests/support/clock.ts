@@ -78,6 +78,13 @@ export class ManualClock implements Clock {
     this.#now = end;
   }
 
+  /** Moves the time on to the sleeper that falls due next, and wakes it as {@link advance} does. */
+  async advanceToNext(): Promise<void> {
+    await settle();
+    const next = Math.min(...this.#sleepers.map(({ at }) => at));
+    if (next < Infinity) await this.advance(next - this.#now);
+  }
+
   /** Resolves once a sleep is under way whose length in milliseconds passes `test`; any, by default. */
   async untilSleeping(test: (ms: number) => boolean = () => true): Promise<void> {
     while (!this.sleeping.some(test)) {
