@@ -76,13 +76,17 @@ export function mendIds(mending: Mending): void {
   }
 }
 
-/** Assistant messages with two calls of one name and no id: those behind the first one of each name. */
+/**
+ * Assistant messages with two calls of one name and no id: those behind the first one of each name. A call whose result
+ * has an id has that.
+ */
 function namesakes(mending: Mending): ReadonlyMap<number, ReadonlySet<number>> {
   const names = new Set<string>();
   const crowds = new Map<number, Set<number>>();
   for (const { call } of mending.pairs) {
     const { piece, message } = mending.places[call] ?? {};
     if (piece === undefined || message === undefined || piece.callId || piece.approval === true) continue;
+    if (mending.results.get(call)?.some((record) => mending.places[record]?.piece.callId)) continue;
     const start = mending.starts[message] ?? message;
     const key = `${start}:${piece.name}`;
     if (names.has(key)) crowds.set(start, (crowds.get(start) ?? new Set()).add(call));

@@ -3423,6 +3423,7 @@ function namesakes(mending) {
   for (const { call } of mending.pairs) {
     const { piece, message } = mending.places[call] ?? {};
     if (piece === void 0 || message === void 0 || piece.callId || piece.approval === true) continue;
+    if (mending.results.get(call)?.some((record) => mending.places[record]?.piece.callId)) continue;
     const start = mending.starts[message] ?? message;
     const key = `${start}:${piece.name}`;
     if (names.has(key)) crowds.set(start, (crowds.get(start) ?? /* @__PURE__ */ new Set()).add(call));
