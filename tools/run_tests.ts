@@ -1,0 +1,90 @@
+/**
+ * Runs the tests, as many files side by side as there are processors, in two calls: those that work a little, then
+ * those that work a lot. Files that are named are run alone.
+ *
+ *     deno task test [FILE...]
+ *
+ * In the gate (`--gate`) the first call is covered and a JUnit report of both is left. What works a lot is not covered:
+ * a counter in each block makes a loop eight times as slow, and others cover its lines.
+ *
+ * @module
+ */
+import config from "../deno.json" with { type: "json" };
+
+/** Where processes, random transcripts and long texts are at work. */
+const HEAVY: readonly string[] = [
+  "tests/ai_sdk/loops_test.ts",
+  "tests/ai_sdk/thinking_test.ts",
+  "tests/bench",
+  "tests/cli/process_test.ts",
+  "tests/compaction/facts_test.ts",
+  "tests/corpus",
+  "tests/e2e",
+  "tests/formats/linear_test.ts",
+  "tests/hostile",
+  "tests/http/transcripts_bodies_test.ts",
+  "tests/http/transcripts_cases_test.ts",
+  "tests/http/transcripts_extremes_test.ts",
+  "tests/loop/bills_test.ts",
+  "tests/loop/cancel_test.ts",
+  "tests/loop/live_test.ts",
+  "tests/models/conformance_cancel_test.ts",
+  "tests/property",
+  "tests/tokens/counter_test.ts",
+];
+// To leave files out on the command line is to leave out nothing else.
+const LIGHT: readonly string[] = ["--doc", `--ignore=${[...config.exclude, ...HEAVY].join()}`];
+
+const COVERED: readonly string[] = ["--clean", "--coverage=.coverage", "--coverage-raw-data-only"];
+const REPORT = ".junit.xml";
+
+/** Runs one call of `deno test`; says whether it passed. */
+async function runTests(words: readonly string[]): Promise<boolean> {
+  const args = ["test", "-P=test", "--parallel", ...words];
+  const { success } = await new Deno.Command(Deno.execPath(), { args }).spawn().status;
+  return success;
+}
+
+/** One JUnit report of several: all suites, and the sums of what the reports count. */
+export function joinReports(reports: readonly string[]): string {
+  const sums = new Map<string, number>();
+  const suites = reports.map((report) => {
+    const [, counts, inside] = report.match(/<testsuites ([^>]*)>(.*)<\/testsuites>/s) ?? [];
+    if (counts === undefined || inside === undefined) {
+      throw new TypeError(`Cannot join reports: found ${report.slice(0, 80)}, wanted <testsuites>`);
+    }
+    for (const [, name = "", value] of counts.matchAll(/(\w+)="([\d.]+)"/g)) {
+      sums.set(name, (sums.get(name) ?? 0) + Number(value));
+    }
+    return inside;
+  });
+  const counts = [...sums].map(([name, sum]) => ` ${name}="${name === "time" ? sum.toFixed(3) : sum}"`);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="deno test"${counts.join("")}>${
+    suites.join("")
+  }</testsuites>\n`;
+}
+
+/** Runs all tests, the second call whatever the first has found; says whether they passed. */
+async function runGate(): Promise<boolean> {
+  const reports = [`${REPORT}.light`, `${REPORT}.heavy`];
+  const passed: boolean[] = [];
+  for (const [call, words] of [[...LIGHT, ...COVERED], HEAVY].entries()) {
+    passed.push(await runTests(["--no-check", `--junit-path=${reports[call]}`, ...words]));
+  }
+  await Deno.writeTextFile(
+    REPORT,
+    joinReports(await Promise.all(reports.map((path) => Deno.readTextFile(path)))),
+  );
+  await Promise.all(reports.map((path) => Deno.remove(path)));
+  return passed.every(Boolean);
+}
+
+/** Runs what a command line asks for; says whether it passed. */
+async function main(words: readonly string[]): Promise<boolean> {
+  if (words.includes("--gate")) return await runGate();
+  if (words.length > 0) return await runTests(["--doc", ...words]);
+  const light = await runTests(LIGHT);
+  return await runTests(HEAVY) && light;
+}
+
+if (import.meta.main && !await main(Deno.args)) Deno.exit(1);
