@@ -54,6 +54,7 @@ export async function pack(folder: string): Promise<string> {
     await Deno.writeTextFile(`${root}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
     const name = `${config.name.slice(1).replace("/", "-")}-${config.version}.tgz`;
     await run("tar", ["-czf", name, "package"], { cwd: work });
+    await Deno.mkdir(folder, { recursive: true });
     await Deno.copyFile(`${work}/${name}`, `${folder}/${name}`);
     return `${folder}/${name}`;
   } finally {

@@ -176,7 +176,13 @@ Deno.test({
     await drop(page, "long.jsonl", longHistory(5_000, 100));
     await page.getByRole("heading", { name: "1 violation" }).waitFor();
     const blocks = page.locator(".block");
-    ok(await blocks.count() <= 60);
+    // What is drawn before the strip knows its width is waited out.
+    const areFew = () =>
+      page.waitForFunction(() => {
+        const { length } = document.querySelectorAll(".block");
+        return length > 0 && length <= 60;
+      });
+    await areFew();
     ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     await shoot(page, "doctor-5000-phone");
     await blocks.nth(10).click();
@@ -190,7 +196,7 @@ Deno.test({
     // The fault leads to its own atom, whatever is drawn.
     await page.locator(".fault").first().click();
     await page.locator(".atom .wrong").waitFor();
-    ok(await blocks.count() <= 60);
+    await areFew();
     await page.getByLabel("Budget").fill("20");
     await page.locator(".outcome .applied").waitFor();
     await page.getByRole("button", { name: "Whole transcript" }).click();
