@@ -111,7 +111,7 @@ export async function summarise({ messages, budget, reserve }: Question): Promis
   const [system, rest] = bySystem(messages);
   const agent = { messages: toStrands(rest) };
   const model = {
-    // deno-lint-ignore require-yield
+    // deno-lint-ignore require-yield -- a summary that comes at once streams nothing
     async *streamAggregated(asked: readonly Message[]) {
       const lines = asked.slice(0, -1).flatMap(fromStrands).map((line) => JSON.stringify(line)).join("\n");
       return {
