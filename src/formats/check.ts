@@ -7,7 +7,7 @@ import { checkTranscript } from "../core/check.ts";
 import type { Violation, ViolationCode } from "../core/record.ts";
 import { APPROVAL, type Piece } from "./format.ts";
 import { idFaults, resultsOf } from "./ids.ts";
-import { hasLateResults, isRound, isSystem, type Place, placesOf } from "./pieces.ts";
+import { hasLateResults, isRound, isSystem, type Place, placesOf, startsOf } from "./pieces.ts";
 import type { Reading } from "./read.ts";
 
 /** A call that has no result, and why. */
@@ -209,11 +209,13 @@ export function checkMessages(reading: Reading): readonly Violation[] {
 
 /**
  * What a repair mends though it breaks no rule of pairing, and may still be as it should: arguments of a call that
- * waits for its result and end too early, an empty text in a result that holds more.
+ * waits for its result and end too early, reasoning that waits beside a call that a repair answers, an empty text in
+ * a result that holds more.
  *
  * @param reading The transcript as it was read.
  */
-export function noticesOf({ pieces, transcript }: Reading): readonly Violation[] {
+export function noticesOf(reading: Reading): readonly Violation[] {
+  const { pieces, transcript } = reading;
   const flat = placesOf(pieces);
   const cut = transcript.pairs.flatMap(({ call, state }): Violation[] => {
     const { piece, message } = flat[call] ?? {};
@@ -229,7 +231,28 @@ export function noticesOf({ pieces, transcript }: Reading): readonly Violation[]
     const text = `The result ${callId ?? "without an id"} holds an empty text`;
     return [{ code: "empty_text", condition: "dialect", at: message, callId, message: text }];
   });
-  return [...cut, ...blank].sort((a, b) => a.at - b.at);
+  return [...cut, ...waitingBeside(reading, flat), ...blank].sort((a, b) => a.at - b.at);
+}
+
+/**
+ * Reasoning that ends the transcript beside calls whose results a repair puts behind it: those with arguments that
+ * end too early, and those whose results stand in front of them.
+ */
+function waitingBeside(reading: Reading, places: readonly Place[]): readonly Violation[] {
+  const { pieces, transcript, early } = reading;
+  const fronts = new Set(early.values());
+  const starts = startsOf(reading);
+  const answered = new Set(transcript.pairs.flatMap(({ call, state }) => {
+    const { piece, message } = places[call] ?? {};
+    const isAnswered = fronts.has(call) || (piece?.isTruncated === true && state === "in_flight");
+    return isAnswered && piece?.isHosted !== true && message !== undefined ? [starts[message]] : [];
+  }));
+  const found: Violation[] = [];
+  for (let at = pieces.length - 1; pieces[at]?.at(-1)?.sticks === true && answered.has(starts[at]); at--) {
+    const text = "The reasoning waits for its answer or call, beside a call whose result will come behind it";
+    found.push(dialectViolation("reasoning_severed", at, text));
+  }
+  return found;
 }
 
 /**

@@ -48,6 +48,24 @@ Deno.test("checkMessages() names what repairTranscript() changes of calls withou
   }
 });
 
+Deno.test("checkMessages() names reasoning that waits behind a call which a repair answers", () => {
+  const user = { type: "message", role: "user", content: "Go." };
+  const call = { type: "function_call", call_id: "a", name: "read", arguments: '{"path": "a' };
+  const other = { type: "function_call", call_id: "b", name: "read", arguments: "{}" };
+  const reasoning = { type: "reasoning", id: "rs1", summary: [], encrypted_content: "EqQB" };
+  const early = { type: "function_call_output", call_id: "b", output: "x" };
+  const hosted = { type: "mcp_call", id: "m", server_label: "s", name: "run", arguments: '{"a": "b' };
+  const tails = [
+    [call, reasoning],
+    [call, reasoning, reasoning],
+    [call, other, reasoning],
+    [other, reasoning, call, reasoning],
+    [early, other, reasoning],
+    [hosted, reasoning],
+  ];
+  for (const items of tails) assertAgree([user, ...structuredClone(items)], "openai-responses");
+});
+
 Deno.test.each(FORMATS.map((shape) => ({ shape })))(
   "checkMessages() names whatever repairTranscript() changes, in $shape",
   ({ shape }) => {

@@ -3593,7 +3593,8 @@ function checkMessages(reading) {
   }
   return violations.sort((a, b) => a.at - b.at);
 }
-function noticesOf({ pieces, transcript }) {
+function noticesOf(reading) {
+  const { pieces, transcript } = reading;
   const flat = placesOf(pieces);
   const cut = transcript.pairs.flatMap(({ call, state }) => {
     const { piece, message } = flat[call] ?? {};
@@ -3627,8 +3628,27 @@ function noticesOf({ pieces, transcript }) {
   });
   return [
     ...cut,
+    ...waitingBeside(reading, flat),
     ...blank
   ].sort((a, b) => a.at - b.at);
+}
+function waitingBeside(reading, places) {
+  const { pieces, transcript, early } = reading;
+  const fronts = new Set(early.values());
+  const starts = startsOf(reading);
+  const answered = new Set(transcript.pairs.flatMap(({ call, state }) => {
+    const { piece, message } = places[call] ?? {};
+    const isAnswered = fronts.has(call) || piece?.isTruncated === true && state === "in_flight";
+    return isAnswered && piece?.isHosted !== true && message !== void 0 ? [
+      starts[message]
+    ] : [];
+  }));
+  const found = [];
+  for (let at = pieces.length - 1; pieces[at]?.at(-1)?.sticks === true && answered.has(starts[at]); at--) {
+    const text2 = "The reasoning waits for its answer or call, beside a call whose result will come behind it";
+    found.push(dialectViolation("reasoning_severed", at, text2));
+  }
+  return found;
 }
 function openCalls({ transcript, pieces }) {
   const seen2 = /* @__PURE__ */ new Map();
