@@ -4,11 +4,15 @@
  *
  *     deno task test [FILE...]
  *
+ * To explore (`--explore [FILE...]`) is to run the files with properties, each with 20 times as many runs
+ * (`SELVAGE_FUZZ` says how many times) from seeds drawn at random.
+ *
  * In the gate (`--gate`) the first call is covered and a JUnit report of both is left. What works a lot is not covered:
  * a counter in each block makes a loop eight times as slow, and others cover its lines.
  *
  * @module
  */
+import { glob } from "node:fs/promises";
 import config from "../deno.json" with { type: "json" };
 
 /** Where processes, random transcripts and long texts are at work. */
@@ -39,9 +43,12 @@ const COVERED: readonly string[] = ["--clean", "--coverage=.coverage", "--covera
 const REPORT = ".junit.xml";
 
 /** Runs one call of `deno test`; says whether it passed. */
-async function runTests(words: readonly string[]): Promise<boolean> {
+async function runTests(
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<boolean> {
   const args = ["test", "-P=test", "--parallel", ...words];
-  const { success } = await new Deno.Command(Deno.execPath(), { args }).spawn().status;
+  const { success } = await new Deno.Command(Deno.execPath(), { args, env }).spawn().status;
   return success;
 }
 
@@ -79,9 +86,23 @@ async function runGate(): Promise<boolean> {
   return passed.every(Boolean);
 }
 
+/** The test files that have properties. */
+async function findProperties(): Promise<readonly string[]> {
+  const files = await Array.fromAsync(glob("tests/**/*_test.ts"));
+  const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
+  return files.filter((_, at) => texts[at]?.includes('/runs.ts"')).toSorted();
+}
+
+/** Looks for cases that no gate has tried; says whether all held. */
+async function explore(words: readonly string[]): Promise<boolean> {
+  const files = words.length > 0 ? words : await findProperties();
+  return await runTests(["--no-check", ...files], { SELVAGE_FUZZ: Deno.env.get("SELVAGE_FUZZ") ?? "20" });
+}
+
 /** Runs what a command line asks for; says whether it passed. */
 async function main(words: readonly string[]): Promise<boolean> {
   if (words.includes("--gate")) return await runGate();
+  if (words[0] === "--explore") return await explore(words.slice(1));
   if (words.length > 0) return await runTests(["--doc", ...words]);
   const light = await runTests(LIGHT);
   return await runTests(HEAVY) && light;

@@ -5,6 +5,7 @@ import { importMessages } from "../../src/compaction/import.ts";
 import { measureOutput } from "../../src/tokens/measure.ts";
 import { loadMeasure } from "../../src/loop/measures.ts";
 import { brokenOf } from "../property/_transcripts.ts";
+import { runs } from "../support/runs.ts";
 import { prose } from "../support/turns.ts";
 import {
   callPart,
@@ -20,7 +21,6 @@ import {
   TASK,
 } from "./_loop.ts";
 
-const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 60) };
 const KEEPS: Kind = "keeps what was returned";
 const WHOLE: Kind = "sends the whole history";
 
@@ -134,7 +134,7 @@ Deno.test("compactSteps() mends any history, and sends nothing that breaks a pai
       });
       if (step !== undefined) assert.deepEqual(faults(step.messages), []);
     }),
-    RUNS,
+    runs(60),
   );
 });
 

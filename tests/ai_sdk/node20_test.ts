@@ -5,6 +5,7 @@ import { compactSteps } from "../../src/ai_sdk/mod.ts";
 import { checkMessages, compactTranscript, readTranscript, repairTranscript } from "../../src/transcripts.ts";
 import { formatOf, FORMATS } from "../property/_shapes.ts";
 import { brokenOf } from "../property/_transcripts.ts";
+import { runs } from "../support/runs.ts";
 import { FakeLoop, faults, SMALL, summaryOf, TASK } from "./_loop.ts";
 
 /** Where it would be found, and by which names. */
@@ -61,7 +62,7 @@ Deno.test.each(FORMATS.map((shape) => ({ shape })))(
   "a transcript is repaired and compacted with what Node 20 has: $shape",
   async ({ shape }) => {
     const format = formatOf(shape);
-    const samples = fc.sample(brokenOf(shape), { numRuns: 30, seed: 20 });
+    const samples = fc.sample(brokenOf(shape), runs(30));
     await without(() => {
       for (const { messages } of samples) {
         const repaired = repairTranscript(readTranscript(messages, { format })).messages;

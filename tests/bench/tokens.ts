@@ -13,6 +13,7 @@ import vm from "node:vm";
 import { countPiece, readVocabulary } from "../../src/tokens/_bpe.ts";
 import { loadCounter, utf8Length } from "../../src/tokens/counter.ts";
 import { randomFrom } from "../support/random.ts";
+import { runs } from "../support/runs.ts";
 
 type Count = (text: string, limit?: number) => number;
 type Make = (length: number) => string;
@@ -24,9 +25,8 @@ interface Row {
   met: boolean;
 }
 
-/** Fuzzed strings for each encoding; their seed repeats a run. */
-const FUZZ = Number(Deno.env.get("SELVAGE_FUZZ") ?? 30_000);
-const SEED = Number(Deno.env.get("SELVAGE_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+/** Fuzzed strings for each encoding. */
+const FUZZ = runs(30_000);
 
 // ---- texts -------------------------------------------------------------------------------------------------
 
@@ -355,14 +355,13 @@ function fuzz(): string {
 }
 
 async function reportExactness(): Promise<void> {
-  console.log(`SELVAGE_FUZZ=${FUZZ} SELVAGE_SEED=${SEED}`);
   const before = random;
-  random = wholeFrom(SEED);
+  random = wholeFrom(FUZZ.seed);
   const { get_encoding } = await import("npm:tiktoken@1.0.22");
   for (const encoding of ["o200k_base", "cl100k_base"] as const) {
     const { count } = await loadCounter(encoding);
     const oracle = get_encoding(encoding);
-    const texts = Array.from({ length: FUZZ }, () => times(1 + random(6), fuzz));
+    const texts = Array.from({ length: FUZZ.numRuns }, () => times(1 + random(6), fuzz));
     for (const make of Object.values({ ...NORMAL, ...DENSE })) texts.push(make(60_000));
     const differ = texts.filter((text) => count(text) !== oracle.encode(text, [], []).length);
     for (const text of differ.slice(0, 3)) console.log(`${encoding} differs on ${JSON.stringify(text)}`);

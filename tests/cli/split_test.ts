@@ -2,6 +2,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import fc from "fast-check";
 import { JsonSplitter, type SplitJson } from "../../src/files/split.ts";
+import { runs } from "../support/runs.ts";
 
 /** Splits a text that comes in parts of `size` characters. */
 function splitText(text: string, size: number): SplitJson {
@@ -11,8 +12,6 @@ function splitText(text: string, size: number): SplitJson {
 }
 
 Deno.test("JsonSplitter finds the messages of any document, however it is cut, and loses no character", () => {
-  const seed = Date.now() & 0x7fffffff;
-  console.log(`seed ${seed}`);
   const names = fc.constantFrom(null, "messages", "input", "contents");
   const indents = fc.constantFrom(undefined, 1, "\t");
   fc.assert(
@@ -32,13 +31,11 @@ Deno.test("JsonSplitter finds the messages of any document, however it is cut, a
         deepEqual(values.slice(found?.from, found?.to), JSON.parse(JSON.stringify(list)));
       },
     ),
-    { seed, numRuns: 500 },
+    runs(500),
   );
 });
 
 Deno.test("JsonSplitter takes what JSON.parse() takes, and nothing else", () => {
-  const seed = Date.now() & 0x7fffffff;
-  console.log(`seed ${seed}`);
   const piece = fc.constantFrom(
     "[",
     "]",
@@ -69,6 +66,6 @@ Deno.test("JsonSplitter takes what JSON.parse() takes, and nothing else", () => 
       const text = isList ? `[${inner}]` : `{"messages":[${inner}]}`;
       equal(takes(() => splitText(text, 1)), takes(() => JSON.parse(text)), text);
     }),
-    { seed, numRuns: 5_000 },
+    runs(5_000),
   );
 });

@@ -3,6 +3,7 @@ import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { ClientError } from "../../src/client/mod.ts";
 import { SseParser } from "../../src/client/sse.ts";
+import { runs } from "../support/runs.ts";
 
 interface Found {
   readonly id: string | undefined;
@@ -55,7 +56,7 @@ Deno.test("SseParser finds what eventsource-parser finds, wherever chunks end", 
       // Ours last until the next one, as the standard has it.
       deepEqual(found, wanted.map(({ id, ...event }, at) => ({ ...event, id: id ?? found[at]?.id })));
     }),
-    { numRuns: 2_000, seed: 7 },
+    runs(2_000),
   );
 });
 

@@ -12,10 +12,10 @@ import { summaryReserve } from "../../src/core/mod.ts";
 import { loadMeasure } from "../../src/loop/measures.ts";
 import type { CallStatus } from "../../src/ports.ts";
 import { measureText } from "../../src/tokens/measure.ts";
+import { runs } from "../support/runs.ts";
 import { prose } from "../support/turns.ts";
 import { entries, pair } from "./_lines.ts";
 
-const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 60) };
 const measure = await loadMeasure();
 
 const size = (lines: readonly LedgerLine[]): number => measureText(renderLedger(lines), measure);
@@ -155,6 +155,6 @@ Deno.test("fitLedger() stays within its tokens by the real counter, over many pa
         }
       },
     ),
-    RUNS,
+    runs(60),
   );
 });

@@ -8,8 +8,7 @@ import type { Entry } from "../../src/ports.ts";
 import { brokenOf, wholeOf } from "../property/_transcripts.ts";
 import { contextOf, session } from "../support/entries.ts";
 import { requestProblems } from "../support/requests.ts";
-
-const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 150) };
+import { runs } from "../support/runs.ts";
 
 const ask: ForeignMessage = { role: "user", content: "Read both." };
 const call = (id: string, path = id) => ({
@@ -284,7 +283,7 @@ Deno.test("importMessages() makes a log that a model can be shown, of any damage
       if (open.length > 0 || isHosted || shown[0]?.role !== "user") return;
       assert.deepEqual(requestProblems({ system: "", messages: shown, tools: [], maxOutput: 9 }), []);
     }),
-    RUNS,
+    runs(150),
   );
 });
 
@@ -295,6 +294,6 @@ Deno.test("importMessages() gives the same entries for the same beginning, howev
       const all = importMessages([...first, ...second] as unknown as ForeignMessage[]).entries;
       assert.deepEqual(all.slice(0, before.length), before);
     }),
-    RUNS,
+    runs(150),
   );
 });

@@ -8,6 +8,7 @@ import { type LedgerLine, renderLedger } from "../../src/compaction/ledger.ts";
 import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import { loadMeasure } from "../../src/loop/measures.ts";
 import { measureText } from "../../src/tokens/measure.ts";
+import { runs } from "../support/runs.ts";
 import { prose } from "../support/turns.ts";
 
 const measure = await loadMeasure();
@@ -166,7 +167,7 @@ Deno.test("what a ledger names cannot pass for its frame, and reads back, whatev
         assert.equal(rendered.match(/\[end of ledger/g)?.length, 1);
       },
     ),
-    { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 60) },
+    runs(60),
   );
 });
 

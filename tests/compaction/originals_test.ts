@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { originalText, pageOf, parseRef, searchOriginals } from "../../src/compaction/originals.ts";
 import { assistant, callPart, numbered, result, user } from "../support/entries.ts";
+import { runs } from "../support/runs.ts";
 
 const entries = numbered([
   (seq) =>
@@ -63,19 +64,22 @@ Deno.test("originalText() says where a call has no result yet", () => {
 });
 
 Deno.test("pageOf() loses no character over any pages, and cuts no surrogate pair in two", () => {
-  fc.assert(fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 9 }), (text, limit) => {
-    let read = "";
-    for (let offset = 0; offset < text.length;) {
-      const page = pageOf(text, { offset, limit });
-      equal(page.offset, offset);
-      equal(page.total, text.length);
-      ok(page.end > offset, "a page moves on");
-      ok(page.text.isWellFormed() || !text.isWellFormed());
-      read += page.text;
-      offset = page.end;
-    }
-    equal(read, text);
-  }));
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 9 }), (text, limit) => {
+      let read = "";
+      for (let offset = 0; offset < text.length;) {
+        const page = pageOf(text, { offset, limit });
+        equal(page.offset, offset);
+        equal(page.total, text.length);
+        ok(page.end > offset, "a page moves on");
+        ok(page.text.isWellFormed() || !text.isWellFormed());
+        read += page.text;
+        offset = page.end;
+      }
+      equal(read, text);
+    }),
+    runs(),
+  );
 });
 
 Deno.test("searchOriginals() names each ref that holds a text, and where in its text", () => {
@@ -106,18 +110,21 @@ Deno.test("searchOriginals() gives all places of one ref, and stops at the most"
 
 Deno.test("searchOriginals() finds a text wherever it stands, as a plain search would", () => {
   const letters = fc.string({ unit: fc.constantFrom("a", "b", "İ", "\n", "*"), maxLength: 30 });
-  fc.assert(fc.property(letters, letters, (text, search) => {
-    const words = search.split("*").filter((word) => word !== "");
-    if (words.length === 0) return;
-    const isIn = text.split("\n").some((line) => {
-      let at = 0;
-      return words.every((word) => (at = line.indexOf(word, at)) >= 0 && (at += word.length) >= 0);
-    });
-    const { hits } = searchOriginals([user(0, text)], { search, ref: null, most: 1 });
-    if (!search.includes("\n") && !/[user:0]/.test(search)) {
-      equal(hits.length > 0, isIn, JSON.stringify([text, search]));
-    }
-  }));
+  fc.assert(
+    fc.property(letters, letters, (text, search) => {
+      const words = search.split("*").filter((word) => word !== "");
+      if (words.length === 0) return;
+      const isIn = text.split("\n").some((line) => {
+        let at = 0;
+        return words.every((word) => (at = line.indexOf(word, at)) >= 0 && (at += word.length) >= 0);
+      });
+      const { hits } = searchOriginals([user(0, text)], { search, ref: null, most: 1 });
+      if (!search.includes("\n") && !/[user:0]/.test(search)) {
+        equal(hits.length > 0, isIn, JSON.stringify([text, search]));
+      }
+    }),
+    runs(),
+  );
 });
 
 Deno.test.each(

@@ -6,6 +6,7 @@ import { prefixChain } from "../../src/compaction/prefix_chain.ts";
 import { RememberedViews, withRemembered } from "../../src/compaction/remembered_views.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { contextOf, session } from "../support/entries.ts";
+import { runs } from "../support/runs.ts";
 
 const said = (content: unknown, rest: object = {}): ForeignMessage => ({ role: "user", content, ...rest });
 const history = Array.from({ length: 40 }, (_, index) => said(`message ${index}`));
@@ -83,10 +84,13 @@ Deno.test("prefixChain() names a prefix by itself: what follows does not count, 
 });
 
 Deno.test("prefixChain() gives copies the names of the originals", async () => {
-  await fc.assert(fc.asyncProperty(fc.array(fc.jsonValue()), async (contents) => {
-    const messages = contents.map((content) => said(content));
-    assert.deepEqual(await prefixChain(structuredClone(messages)), await prefixChain(messages));
-  }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.jsonValue()), async (contents) => {
+      const messages = contents.map((content) => said(content));
+      assert.deepEqual(await prefixChain(structuredClone(messages)), await prefixChain(messages));
+    }),
+    runs(),
+  );
 });
 
 Deno.test("prefixChain() names a message anew that was given another content", async () => {

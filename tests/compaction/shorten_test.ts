@@ -4,9 +4,9 @@ import { headAndTail, shortenOutput } from "../../src/compaction/shorten.ts";
 import type { ToolOutput } from "../../src/core/message.ts";
 import { loadMeasure } from "../../src/loop/measures.ts";
 import { measureOutput, outputText, type TextMeasure } from "../../src/tokens/measure.ts";
+import { runs } from "../support/runs.ts";
 import { prose } from "../support/turns.ts";
 
-const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 60) };
 const ref = "e41.0";
 const measure = await loadMeasure();
 
@@ -114,7 +114,7 @@ Deno.test("shortenOutput() never takes more than its limit, and the same input g
       // A view is made again from its limits: nothing may depend on what was shown before.
       assert.deepEqual(shorten(output, tokens), shown);
     }),
-    RUNS,
+    runs(60),
   );
 });
 

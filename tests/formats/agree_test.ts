@@ -11,8 +11,7 @@ import { repairTranscript } from "../../src/formats/repair.ts";
 import { rereadTranscript } from "../../src/formats/reread.ts";
 import { formatOf, FORMATS } from "../property/_shapes.ts";
 import { brokenOf } from "../property/_transcripts.ts";
-
-const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 150) };
+import { runs } from "../support/runs.ts";
 
 /** What a repair changes is among what a check names, and is all of it. */
 function assertAgree(messages: readonly JsonObject[], format: FormatName): void {
@@ -71,7 +70,7 @@ Deno.test.each(FORMATS.map((shape) => ({ shape })))(
   ({ shape }) => {
     fc.assert(
       fc.property(brokenOf(shape), ({ messages }) => assertAgree(messages, formatOf(shape))),
-      RUNS,
+      runs(150),
     );
   },
 );

@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import fc from "fast-check";
 import { elementSpans, fieldStart, jsonList, parseExact } from "../../src/formats/source.ts";
+import { runs } from "../support/runs.ts";
 
 /** JSON text of any value, with white space of any kind between its tokens. */
 const jsonText = fc.tuple(fc.jsonValue(), fc.constantFrom(0, 1, 4, "\t")).map(([value, indent]) =>
@@ -8,38 +9,50 @@ const jsonText = fc.tuple(fc.jsonValue(), fc.constantFrom(0, 1, 4, "\t")).map(([
 );
 
 Deno.test("elementSpans() finds the elements that JSON.parse finds, whatever is in them", () => {
-  fc.assert(fc.property(
-    fc.array(jsonText),
-    fc.constantFrom("", " ", "\n  ", "\r\n\t"),
-    (elements, space) => {
-      const text = `${space}[${elements.map((element) => space + element + space).join(",")}${space}]`;
-      const spans = elementSpans(text, text.indexOf("["));
-      deepEqual(spans.map(({ from, to }) => text.slice(from, to)), elements);
-    },
-  ));
+  fc.assert(
+    fc.property(
+      fc.array(jsonText),
+      fc.constantFrom("", " ", "\n  ", "\r\n\t"),
+      (elements, space) => {
+        const text = `${space}[${elements.map((element) => space + element + space).join(",")}${space}]`;
+        const spans = elementSpans(text, text.indexOf("["));
+        deepEqual(spans.map(({ from, to }) => text.slice(from, to)), elements);
+      },
+    ),
+    runs(),
+  );
 });
 
 Deno.test("fieldStart() finds the field that JSON.parse takes, and null where there is none", () => {
-  fc.assert(fc.property(
-    fc.array(
-      fc.tuple(fc.constantFrom("messages", "mess\\u0061ges", "message", "", "{", '\\"messages\\"'), jsonText),
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.tuple(
+          fc.constantFrom("messages", "mess\\u0061ges", "message", "", "{", '\\"messages\\"'),
+          jsonText,
+        ),
+      ),
+      (fields) => {
+        const text = ` { ${fields.map(([name, value]) => `"${name}" : ${value}`).join(" , ")} } `;
+        const parsed = JSON.parse(text);
+        const start = fieldStart(text, "messages");
+        if (!Object.hasOwn(parsed, "messages")) return equal(start, null);
+        const [span] = elementSpans(`[${text.slice(start ?? 0).trimEnd().slice(0, -1)}]`, 0);
+        const value = `[${text.slice(start ?? 0).trimEnd().slice(0, -1)}]`.slice(span?.from, span?.to);
+        deepEqual(JSON.parse(value), parsed["messages"]);
+      },
     ),
-    (fields) => {
-      const text = ` { ${fields.map(([name, value]) => `"${name}" : ${value}`).join(" , ")} } `;
-      const parsed = JSON.parse(text);
-      const start = fieldStart(text, "messages");
-      if (!Object.hasOwn(parsed, "messages")) return equal(start, null);
-      const [span] = elementSpans(`[${text.slice(start ?? 0).trimEnd().slice(0, -1)}]`, 0);
-      const value = `[${text.slice(start ?? 0).trimEnd().slice(0, -1)}]`.slice(span?.from, span?.to);
-      deepEqual(JSON.parse(value), parsed["messages"]);
-    },
-  ));
+    runs(),
+  );
 });
 
 Deno.test("parseExact() gives what JSON.parse gives, and writes long numbers as they were", () => {
-  fc.assert(fc.property(jsonText, (text) => {
-    if (!/\d{16}/.test(text)) deepEqual(parseExact(text), JSON.parse(text));
-  }));
+  fc.assert(
+    fc.property(jsonText, (text) => {
+      if (!/\d{16}/.test(text)) deepEqual(parseExact(text), JSON.parse(text));
+    }),
+    runs(),
+  );
   for (
     const text of [
       "12345678901234567890",

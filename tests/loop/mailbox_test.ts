@@ -5,6 +5,7 @@ import { Mailbox, type Received, sendMessage } from "../../src/loop/mailbox.ts";
 import { runTurn } from "../../src/loop/turn.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Entry } from "../../src/ports.ts";
+import { runs } from "../support/runs.ts";
 import { assertLog, Bench, calls, endOf, eventsOf, KEY, replies, tool } from "../support/turns.ts";
 
 let ids = 0;
@@ -102,47 +103,50 @@ Deno.test("a message to a turn whose process died is taken by whoever closes it"
 
 Deno.test("a mailbox gives each message once and in order, whatever is sent while it is read and closed", async () => {
   const step = fc.constantFrom("send", "take", "close", "reopen");
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-    const store = memoryStore();
-    const place = { store, owner: KEY, turn: "t" };
-    const log: Entry[] = [{
-      kind: "user",
-      seq: 0,
-      turn: "t",
-      at: 0,
-      message: { role: "user", content: "Go" },
-    }];
-    let mailbox = new Mailbox(place, log);
-    const accepted: string[] = [];
-    const read = (received: readonly Received[]): void => {
-      for (const { mail, input: content } of received) {
-        log.push({
-          kind: "user",
-          seq: log.length,
-          turn: "t",
-          at: 0,
-          message: { role: "user", content },
-          mail,
-        });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const store = memoryStore();
+      const place = { store, owner: KEY, turn: "t" };
+      const log: Entry[] = [{
+        kind: "user",
+        seq: 0,
+        turn: "t",
+        at: 0,
+        message: { role: "user", content: "Go" },
+      }];
+      let mailbox = new Mailbox(place, log);
+      const accepted: string[] = [];
+      const read = (received: readonly Received[]): void => {
+        for (const { mail, input: content } of received) {
+          log.push({
+            kind: "user",
+            seq: log.length,
+            turn: "t",
+            at: 0,
+            message: { role: "user", content },
+            mail,
+          });
+        }
+      };
+      const pending: Promise<void>[] = [];
+      for (const [n, what] of steps.entries()) {
+        if (what === "send") {
+          pending.push(
+            sendMessage(place, { id: `${n}`, input: `${n}` }).then((sent) => {
+              if (sent !== null) accepted[sent] = `${n}`;
+            }),
+          );
+        } else if (what === "take") read(await mailbox.take());
+        else if (what === "close") read(await mailbox.close());
+        else mailbox = new Mailbox(place, log);
       }
-    };
-    const pending: Promise<void>[] = [];
-    for (const [n, what] of steps.entries()) {
-      if (what === "send") {
-        pending.push(
-          sendMessage(place, { id: `${n}`, input: `${n}` }).then((sent) => {
-            if (sent !== null) accepted[sent] = `${n}`;
-          }),
-        );
-      } else if (what === "take") read(await mailbox.take());
-      else if (what === "close") read(await mailbox.close());
-      else mailbox = new Mailbox(place, log);
-    }
-    await Promise.all(pending);
-    read(await mailbox.drain());
-    assert.deepEqual(log.slice(1).map(textOf), accepted);
-    assert.equal(await sendMessage(place, { id: "late", input: "late" }), null);
-  }));
+      await Promise.all(pending);
+      read(await mailbox.drain());
+      assert.deepEqual(log.slice(1).map(textOf), accepted);
+      assert.equal(await sendMessage(place, { id: "late", input: "late" }), null);
+    }),
+    runs(),
+  );
 });
 
 Deno.test("sendMessage() takes the same message once, and no more than there is room for", async () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { LEASE_TTL_MS } from "../../src/loop/journal.ts";
+import { runs } from "../support/runs.ts";
 import { Bench, endOf, replies } from "../support/turns.ts";
 import { answering, doomed, makeTools, mortal, resume, type Runs, statuses } from "./_mortal.ts";
 
@@ -90,5 +91,5 @@ Deno.test("any order of answers, approvals, refusals, deaths and cancels leaves 
       if (name === "some") assert.equal(new Set(ran).size, ran.length);
     }
   });
-  await fc.assert(property, { numRuns: 100 });
+  await fc.assert(property, runs());
 });

@@ -1,6 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import fc from "fast-check";
 import { callAfter } from "../../src/loop/timers.ts";
+import { runs } from "../support/runs.ts";
 
 /** The machine's timers and its time, by hand. */
 function byHand<T>(play: (machine: { advance(ms: number): void; timers(): number }) => T): T {
@@ -37,29 +38,32 @@ Deno.test("callAfter() calls at the right time, in order, what was not taken bac
     ms: fc.nat(200),
     back: fc.option(fc.nat(300), { nil: undefined }),
   });
-  fc.assert(fc.property(fc.array(sleep, { maxLength: 60 }), (sleeps) =>
-    byHand(({ advance, timers }) => {
-      const called: (readonly [number, number])[] = [];
-      const takeBack = new Map<number, () => void>();
-      let now = 0;
-      for (; now <= 600; now++) {
-        sleeps.forEach(({ begin, ms, back }, n) => {
-          if (back === now) takeBack.get(n)?.();
-          if (begin === now) takeBack.set(n, callAfter(ms, () => called.push([n, now])));
+  fc.assert(
+    fc.property(fc.array(sleep, { maxLength: 60 }), (sleeps) =>
+      byHand(({ advance, timers }) => {
+        const called: (readonly [number, number])[] = [];
+        const takeBack = new Map<number, () => void>();
+        let now = 0;
+        for (; now <= 600; now++) {
+          sleeps.forEach(({ begin, ms, back }, n) => {
+            if (back === now) takeBack.get(n)?.();
+            if (begin === now) takeBack.set(n, callAfter(ms, () => called.push([n, now])));
+          });
+          // One timer for all of them.
+          equal(timers() <= 1, true);
+          advance(1);
+        }
+        // What is due in a moment is called while that moment passes.
+        const wanted = sleeps.flatMap(({ begin, ms, back }, n) => {
+          const time = begin + Math.max(ms, 1) - 1;
+          return back !== undefined && back > begin && back <= time ? [] : [[n, time]];
         });
-        // One timer for all of them.
-        equal(timers() <= 1, true);
-        advance(1);
-      }
-      // What is due in a moment is called while that moment passes.
-      const wanted = sleeps.flatMap(({ begin, ms, back }, n) => {
-        const time = begin + Math.max(ms, 1) - 1;
-        return back !== undefined && back > begin && back <= time ? [] : [[n, time]];
-      });
-      deepEqual(called.toSorted(([a], [b]) => a - b), wanted);
-      deepEqual(called.map(([, time]) => time), called.map(([, time]) => time).toSorted((a, b) => a - b));
-      equal(timers(), 0);
-    })));
+        deepEqual(called.toSorted(([a], [b]) => a - b), wanted);
+        deepEqual(called.map(([, time]) => time), called.map(([, time]) => time).toSorted((a, b) => a - b));
+        equal(timers(), 0);
+      })),
+    runs(),
+  );
 });
 
 Deno.test("callAfter() wakes a first that comes later than another, after that one was taken back", () => {

@@ -1,6 +1,6 @@
 /**
  * Properties of the core over random logs, judged by the naive oracle. fast-check prints seed and path of a
- * failure; `SELVAGE_FUZZ` sets the number of runs of each property. Over 300 lines: all properties share the policies
+ * failure. Over 300 lines: all properties share the policies
  * and the judgement of what an application deserves.
  *
  * @module
@@ -32,10 +32,9 @@ import {
   severs,
   wholeAtoms,
 } from "../support/reference_selector.ts";
+import { runs } from "../support/runs.ts";
 
 type Log = readonly TranscriptRecord[];
-
-const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 500) };
 
 const anyLog = fc.oneof(ownLog, foreignLog);
 
@@ -87,7 +86,7 @@ Deno.test("parseTranscript() pairs as the oracle does, on any log", () => {
     fc.property(anyLog, (records) => {
       assert.deepEqual(parseTranscript(records).pairs, naivePairs(records));
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -101,7 +100,7 @@ Deno.test("legalCuts are the oracle's, and isLegalCut() agrees at every position
         assert.equal(transcript.isLegalCut(at), cuts.includes(at), `at ${at}`);
       }
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -112,7 +111,7 @@ Deno.test("no legal cut severs a pair or leaves a call in flight behind, on any 
         assert(!severs(records, shownAfter(records, at)), `cut ${at} severs`);
       }
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -126,14 +125,14 @@ Deno.test("checkTranscript() finds what the oracle finds, on any log", () => {
       }));
       assert.deepEqual(found.sort(byPlace), [...naiveViolations(records)].sort(byPlace));
     }),
-    RUNS,
+    runs(500),
   );
 });
 
 Deno.test("checkTranscript() finds nothing in a log of our own", () => {
   fc.assert(
     fc.property(ownLog, (records) => assert.deepEqual(checkTranscript(parseTranscript(records)), [])),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -156,7 +155,7 @@ Deno.test("atoms and token sums are what a recount gives, on any log", () => {
       const cuts = naiveCuts(records);
       assert.equal(transcript.firstOpen, cuts.includes(costs.length) ? null : cuts.at(-1));
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -173,7 +172,7 @@ Deno.test("append() gives at every prefix what parseTranscript() gives, however 
         assert.deepEqual(seen(growing), seen(fresh));
       }
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -188,7 +187,7 @@ Deno.test("legal cuts stay legal when a log of our own grows", () => {
         cuts = growing.legalCuts;
       }
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -216,7 +215,7 @@ Deno.test("cutView() refuses exactly the cuts that are not legal, and severs not
       const whole = wholeAtoms(records, pinned).filter((message) => message < at);
       assert.deepEqual(shown, [...whole, ...tail]);
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -231,7 +230,7 @@ Deno.test("selectCut() never severs a pair, and never chooses 0, the end or a cu
       // The last atom always stays: the model may not have read its results.
       assert(plan.at <= (transcript.atoms.at(-1)?.from ?? -1));
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -254,7 +253,7 @@ Deno.test("selectCut() answers what the oracle answers, so that it defers only w
       assert.deepEqual([plan.keptTokens, plan.trims], [wanted.kept, wanted.trims], both);
       if (plan.method !== wanted.method) assert(policy.force === true && wanted.kept > policy.budget, both);
     }),
-    RUNS,
+    runs(500),
   );
   // The generators reach every answer there is.
   assert.deepEqual([...seen].sort(), [
@@ -303,7 +302,7 @@ Deno.test("selectCut() charges what it keeps, misses by no more than its method 
           plan.trims.length === 0,
       );
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -320,7 +319,7 @@ Deno.test("selectCut() answers `nothing` after its cut was applied with any summ
         assert(severs(records, shownAfter(records, plan.at, policy.pinned)) === false);
       }
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -332,7 +331,7 @@ Deno.test("selectCut() with force leaves nothing that it would cut again without
       const again = selectCut(parseTranscript(after.records), { ...policy, ...after, force: false });
       assert.notEqual(again.kind, "cut", JSON.stringify(again));
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -372,7 +371,7 @@ Deno.test("verify() accepts an honest application, but for faults and a saving u
       const stays = (message: number) => message >= plan.at || pinned.includes(message);
       assert.deepEqual(rejections.map(({ code }) => code), deserved(records, after.records, stays));
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -424,7 +423,7 @@ Deno.test("verify() rejects a dropped call, a dropped result, a doubled result a
         );
       }
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -446,7 +445,7 @@ Deno.test("verify() rejects every cut that is not legal", () => {
       });
       assert(rejections.some(({ code }) => code !== "not_smaller"), `accepted ${at}`);
     }),
-    RUNS,
+    runs(500),
   );
 });
 
@@ -493,6 +492,6 @@ Deno.test("a session that compacts as it grows keeps every pair whole and every 
         assert.equal(selectCut(parseTranscript(shown), { ...policy, from, pinned: pins }).kind, "nothing");
       }
     }),
-    RUNS,
+    runs(500),
   );
 });

@@ -1,7 +1,6 @@
 /**
  * Properties of reading, repair and compaction over random transcripts in each wire format, whole and broken, judged
- * by validators that share nothing with what they judge. fast-check prints seed and path of a failure;
- * `SELVAGE_FUZZ` sets the number of runs of each property.
+ * by validators that share nothing with what they judge. fast-check prints seed and path of a failure.
  *
  * @module
  */
@@ -11,11 +10,10 @@ import { fitLedger } from "../../src/compaction/fit_ledger.ts";
 import { type LedgerLine, pairsIn, renderLedger } from "../../src/compaction/ledger.ts";
 import { parseLedger } from "../../src/compaction/parse_ledger.ts";
 import { checkMessages, estimateTokens, readTranscript, repairTranscript } from "../../src/transcripts.ts";
+import { runs } from "../support/runs.ts";
 import { holdsCompaction, holdsMerge, holdsPlan, holdsRepair, judge, read, squeeze } from "./_laws.ts";
 import { formatOf, FORMATS } from "./_shapes.ts";
 import { brokenOf, hostileText, squeezes, wholeOf } from "./_transcripts.ts";
-
-const RUNS = { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 150) };
 
 const SHAPES = FORMATS.map((shape) => ({ shape }));
 
@@ -29,7 +27,7 @@ Deno.test.each(SHAPES)("a whole transcript in $shape has no fault, and comes bac
       assert.deepEqual(repairs, []);
       assert(messages.every((message, at) => message === sample.messages[at]));
     }),
-    RUNS,
+    runs(150),
   );
 });
 
@@ -41,32 +39,32 @@ Deno.test.each(SHAPES)("readTranscript() finds the format of a transcript in $sh
       if (found.format.name === formatOf(shape)) return;
       assert.deepEqual(found.transcript.legalCuts, read({ shape, messages }).transcript.legalCuts);
     }),
-    RUNS,
+    runs(150),
   );
 });
 
 Deno.test.each(SHAPES)("repairTranscript() mends any damage in $shape, at once and for good", ({ shape }) => {
-  fc.assert(fc.property(brokenOf(shape), holdsRepair), RUNS);
+  fc.assert(fc.property(brokenOf(shape), holdsRepair), runs(150));
 });
 
 Deno.test.each(SHAPES)(
   "compactTranscript() keeps its promises on a whole transcript in $shape",
   ({ shape }) => {
-    fc.assert(fc.property(wholeOf(shape, { ids: "unique" }), squeezes, holdsCompaction), RUNS);
+    fc.assert(fc.property(wholeOf(shape, { ids: "unique" }), squeezes, holdsCompaction), runs(150));
   },
 );
 
 Deno.test.each(SHAPES)(
   "compactTranscript() keeps its promises on a broken transcript in $shape",
   ({ shape }) => {
-    fc.assert(fc.property(brokenOf(shape, { ids: "unique" }), squeezes, holdsCompaction), RUNS);
+    fc.assert(fc.property(brokenOf(shape, { ids: "unique" }), squeezes, holdsCompaction), runs(150));
   },
 );
 
 Deno.test.each(SHAPES)(
   "compactTranscript() plans what it does, by any count of tokens, on a broken transcript in $shape",
   ({ shape }) => {
-    fc.assert(fc.property(brokenOf(shape, { ids: "unique" }), squeezes, holdsPlan), RUNS);
+    fc.assert(fc.property(brokenOf(shape, { ids: "unique" }), squeezes, holdsPlan), runs(150));
   },
 );
 
@@ -79,7 +77,7 @@ Deno.test.each(SHAPES)(
       fc.property(samples, samples, fc.tuple(share, share), (first, second, shares) => {
         holdsMerge({ first, second }, shares);
       }),
-      RUNS,
+      runs(150),
     );
   },
 );
@@ -91,7 +89,7 @@ Deno.test("the samples reach every outcome and method there is", () => {
       fc.oneof(wholeOf(shape, { ids: "unique" }), brokenOf(shape, { ids: "unique" })),
       squeezes,
     );
-    for (const [sample, how] of fc.sample(samples, { numRuns: 150, seed: 1 })) {
+    for (const [sample, how] of fc.sample(samples, runs(150))) {
       const { done, reading } = squeeze(sample, how);
       seen.add(done.cut?.method ?? `${done.outcome} ${done.reason ?? ""}`.trim());
       if (done.trims.length > 0) seen.add("trims");
@@ -176,7 +174,7 @@ Deno.test("parseLedger() reads back what renderLedger() wrote, whatever tools an
       assert.equal(renderLedger(parsed.lines), rendered);
       assert.equal(parseLedger(`${rendered}\n\n${prose}`)?.prose, prose);
     }),
-    RUNS,
+    runs(150),
   );
 });
 
@@ -189,7 +187,7 @@ Deno.test("parseLedger() takes no text for a ledger in which one character was c
       fc.pre(lines.length > 0 && changed !== rendered && at < rendered.length - 1);
       assert.equal(parseLedger(changed), null, changed);
     }),
-    RUNS,
+    runs(150),
   );
 });
 
@@ -202,6 +200,6 @@ Deno.test("fitLedger() loses no count, and fits, whatever tools and texts are ca
       const parsed = parseLedger(renderLedger(fitted));
       assert.deepEqual(meaning(parsed?.lines ?? []), meaning(fitted));
     }),
-    RUNS,
+    runs(150),
   );
 });

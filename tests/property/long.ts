@@ -1,6 +1,6 @@
 /**
  * The long run: 100,000 random logs, each held against the oracle and all conditions, and as many transcripts in the
- * wire formats, repaired and compacted. `SELVAGE_FUZZ` sets the number, `SELVAGE_SEED` repeats a run.
+ * wire formats, repaired and compacted. `SELVAGE_FUZZ=0.01` runs a hundredth of them; seeds are as in `runs.ts`.
  *
  * @module
  */
@@ -26,15 +26,14 @@ import {
   severs,
   wholeAtoms,
 } from "../support/reference_selector.ts";
+import { runs } from "../support/runs.ts";
 import { holdsCompaction, holdsMerge, holdsRepair, type Squeeze } from "./_laws.ts";
 import { FORMATS, type Sample } from "./_shapes.ts";
 import { brokenOf, squeezes, wholeOf } from "./_transcripts.ts";
 
 type Log = readonly TranscriptRecord[];
 
-const LOGS = Number(Deno.env.get("SELVAGE_FUZZ") ?? 100_000);
-const SEED = Number(Deno.env.get("SELVAGE_SEED") ?? Math.floor(Math.random() * 2 ** 31));
-const BATCH = 500;
+const LOGS = 100_000;
 /** Steps of the parse for one record, and for a log. */
 const STEPS = { each: 4, log: 16 } as const;
 
@@ -133,7 +132,7 @@ function joined(logs: readonly Log[]): Log {
   );
 }
 
-/** Runs a check on samples, and says which one, and which seed, broke it. */
+/** Holds a check against samples, and says how long it took. */
 function each<Found>(
   what: string,
   { samples, check, times }: {
@@ -142,23 +141,12 @@ function each<Found>(
     readonly times: number;
   },
 ): void {
+  console.log(`${what}: ${runs(times).numRuns.toLocaleString("en")}`);
   const start = performance.now();
-  for (let done = 0; done < times; done += BATCH) {
-    const numRuns = Math.min(BATCH, times - done);
-    for (const found of fc.sample(samples, { numRuns, seed: SEED + done })) {
-      try {
-        check(found);
-      } catch (error) {
-        console.error(`${what}: SELVAGE_SEED=${SEED}, batch ${done}: ${JSON.stringify(found)}`);
-        throw error;
-      }
-    }
-  }
-  const seconds = ((performance.now() - start) / 1_000).toFixed(0);
-  console.log(`${what}: ${times.toLocaleString("en")} in ${seconds} s`);
+  fc.assert(fc.property(samples, check), runs(times));
+  console.log(`  in ${((performance.now() - start) / 1_000).toFixed(0)} s`);
 }
 
-console.log(`SELVAGE_FUZZ=${LOGS} SELVAGE_SEED=${SEED}`);
 for (const [what, logs] of [["our own logs", ownLog], ["logs from elsewhere", foreignLog]] as const) {
   each(what, {
     samples: fc.tuple(logs, policies),

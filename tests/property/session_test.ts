@@ -1,18 +1,15 @@
 /**
  * A session against a model of it: users, models, tools, cancels, deaths and takeovers in any order, and after each of
- * them everything that is promised. fast-check prints seed and path of a failure; `SELVAGE_FUZZ` sets the number of
- * runs, and has a failure shrunk.
+ * them everything that is promised. fast-check prints seed and path of a failure.
  *
  * @module
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { loadCounter } from "../../src/tokens/counter.ts";
+import { runs } from "../support/runs.ts";
 import { prose } from "../support/turns.ts";
 import { World, type WorldOptions } from "./_world.ts";
-
-const FUZZ = Deno.env.get("SELVAGE_FUZZ");
-const RUNS = { numRuns: Number(FUZZ ?? 12), endOnFailure: FUZZ === undefined };
 
 /** What a session is doing, as far as it decides on what can happen next. */
 interface Sketch {
@@ -113,10 +110,12 @@ const options: fc.Arbitrary<WorldOptions> = fc.record({
 
 Deno.test("a session keeps every promise, whoever answers, lands, cancels, dies or takes over, in any order", async () => {
   await loadCounter("o200k_base");
+  let sessions = 0;
   let compactions = 0;
   let recalled = 0;
   await fc.assert(
     fc.asyncProperty(options, steps, async (options, steps) => {
+      sessions++;
       const world = new World(options);
       const sketch: Sketch = { state: "idle", isAsked: false, pending: 0 };
       await fc.asyncModelRun(() => ({ model: sketch, real: world }), steps);
@@ -124,8 +123,8 @@ Deno.test("a session keeps every promise, whoever answers, lands, cancels, dies 
       compactions += world.compactions;
       recalled += world.recalled;
     }),
-    RUNS,
+    runs(12, { isSlow: true }),
   );
-  assert.ok(compactions > RUNS.numRuns, `only ${compactions} compactions: the runs are too small`);
+  assert.ok(compactions > sessions, `only ${compactions} compactions: the runs are too small`);
   assert.ok(recalled > compactions, `only ${recalled} pairs were looked for`);
 });

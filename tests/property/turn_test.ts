@@ -1,7 +1,7 @@
 /**
  * Properties of whole sessions under random agents: whatever they do, wherever they are cancelled, left or killed,
  * each request is one that a provider takes, no pair is lost, and the log only grows. fast-check prints seed and
- * path of a failure; `SELVAGE_FUZZ` sets the number of runs, and has a failure shrunk.
+ * path of a failure.
  *
  * @module
  */
@@ -11,11 +11,8 @@ import type { TurnEvent } from "../../src/loop/events.ts";
 import type { Script, ScriptedReply } from "../../src/models/scripted.ts";
 import type { Entry, Store } from "../../src/ports.ts";
 import { assertAccounted, overflow, requestProblems } from "../support/requests.ts";
+import { runs } from "../support/runs.ts";
 import { assertLog, Bench, endOf, eventsOf, prose, tool, withCommit } from "../support/turns.ts";
-
-const FUZZ = Deno.env.get("SELVAGE_FUZZ");
-// To shrink a counterexample takes minutes: it is left to those who ask for a number of runs.
-const RUNS = { numRuns: Number(FUZZ ?? 40), endOnFailure: FUZZ === undefined };
 
 /** One call: which tool, and how much it gives. */
 interface PlannedCall {
@@ -147,10 +144,12 @@ async function play(bench: Bench, planned: PlannedTurn): Promise<readonly TurnEv
 }
 
 Deno.test("a session keeps every promise under a random agent, however its turns end", async () => {
+  let sessions = 0;
   let compactions = 0;
   const property = async (
     { window, maxOutput, policy, toolConcurrency, turns }: SessionPlan,
   ): Promise<void> => {
+    sessions++;
     const plan = { steps: [] as readonly (readonly PlannedCall[])[] };
     let script = scriptOf(plan);
     let dead: { readonly turn: string; readonly after: number } | null = null;
@@ -219,9 +218,9 @@ Deno.test("a session keeps every promise under a random agent, however its turns
     assert.deepEqual(requestProblems(last), []);
     assertAccounted(last, entries);
   };
-  await fc.assert(fc.asyncProperty(session, property), RUNS);
+  await fc.assert(fc.asyncProperty(session, property), runs(40, { isSlow: true }));
   assert.ok(
-    compactions > RUNS.numRuns,
+    compactions > sessions,
     `only ${compactions} compactions: the runs are too small to tell anything`,
   );
 });

@@ -5,11 +5,10 @@ import cl100k from "js-tiktoken/ranks/cl100k_base";
 import o200k from "js-tiktoken/ranks/o200k_base";
 import { readVocabulary, work } from "../../src/tokens/_bpe.ts";
 import { type Encoding, isLoaded, loadCounter, utf8Length } from "../../src/tokens/counter.ts";
+import { runs } from "../support/runs.ts";
 
 const RANKS = { o200k_base: o200k, cl100k_base: cl100k };
 const ENCODINGS: readonly Encoding[] = ["o200k_base", "cl100k_base"];
-const FUZZ = Number(Deno.env.get("SELVAGE_FUZZ") ?? 3000);
-const MANY = { numRuns: 1000 };
 
 /** Runs of one class of characters. The oracle needs the cube of a run's bytes, so no run has more than 200. */
 function run(...units: string[]): fc.Arbitrary<string> {
@@ -108,7 +107,7 @@ Deno.test("utf8Length() is the length that TextEncoder writes", () => {
   }
   fc.assert(
     fc.property(ANY_TEXT, (text) => assert.equal(utf8Length(text), encoder.encode(text).length)),
-    MANY,
+    runs(1000),
   );
 });
 
@@ -118,7 +117,7 @@ for (const encoding of ENCODINGS) {
     const oracle = new Tiktoken(RANKS[encoding]);
     fc.assert(
       fc.property(ANY_TEXT, (text) => assert.equal(count(text), oracle.encode(text, [], []).length)),
-      { numRuns: FUZZ },
+      runs(3000),
     );
   });
 
@@ -130,7 +129,7 @@ for (const encoding of ENCODINGS) {
         assert.ok(count(text) > 0);
         assert.ok(count(text) <= bound(text));
       }),
-      MANY,
+      runs(1000),
     );
   });
 
@@ -145,7 +144,7 @@ for (const encoding of ENCODINGS) {
       fc.property(fc.oneof(afterLine, betweenWords), ANY_TEXT, ([left, start], rest) => {
         assert.equal(count(left + start + rest), count(left) + count(start + rest));
       }),
-      MANY,
+      runs(1000),
     );
   });
 }
@@ -212,7 +211,7 @@ Deno.test("count() with a limit is exact up to it and greater beyond it", async 
       if (exact <= limit) assert.equal(limited, exact);
       else assert.ok(limited > limit && limited <= exact);
     }),
-    MANY,
+    runs(1000),
   );
   assert.equal(count("one two three", NaN), 3);
   assert.equal(count("one two three", Infinity), 3);

@@ -13,6 +13,7 @@ import {
   PAIR_OVERHEAD,
   withMedia,
 } from "../../src/tokens/measure.ts";
+import { runs } from "../support/runs.ts";
 
 const measure = await loadMeasure();
 const file = { type: "file", mediaType: "image/png", data: "A".repeat(1_000_000) } as const;
@@ -92,6 +93,6 @@ Deno.test("boundTokens() is never under the exact count, with a limit or without
       assert.ok(boundTokens(text) >= measure(text));
       assert.equal(boundTokens(text, limit), boundTokens(text));
     }),
-    { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 200) },
+    runs(200),
   );
 });

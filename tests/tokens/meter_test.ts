@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ContextMeter, type MeterItems } from "../../src/tokens/meter.ts";
+import { runs } from "../support/runs.ts";
 
 /** Items of the given exact tokens, with a bound of four times as many; tells what was counted. */
 function itemsOf(...tokens: number[]): MeterItems & { counted: number[]; readonly list: number[] } {
@@ -144,7 +145,7 @@ Deno.test("ContextMeter.read() is on the side of the threshold on which the esti
         assert.equal(tokens > threshold, await meter.estimate(items) > threshold);
       },
     ),
-    { numRuns: Number(Deno.env.get("SELVAGE_FUZZ") ?? 200) },
+    runs(200),
   );
 });
 
