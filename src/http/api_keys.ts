@@ -3,12 +3,17 @@
  *
  * @module
  */
+import { byName, listOf, requireOptions, type Rule, secret, text } from "../core/options.ts";
 import { type Auth, bearerOf } from "./auth.ts";
 
 /** Characters that a key has at least: a short one could be guessed. */
 const MIN_KEY = 16;
 
 const HASH = /^sha256:([0-9a-f]{64})$/;
+
+const keyList = listOf("a key, or a list of keys", secret(text));
+const oneOrMore: Rule = (value) => typeof value === "string" ? null : keyList(value);
+const keysByTenant = secret(byName("keys by the names of their tenants", oneOrMore));
 
 /**
  * Lets in whoever shows a key, as `Authorization: Bearer KEY` or `X-Api-Key: KEY`. Keys are held as their SHA-256
@@ -17,7 +22,7 @@ const HASH = /^sha256:([0-9a-f]{64})$/;
  * @param keys Keys by the name of their tenant: one or several, each of at least 16 characters, or as
  * `sha256:` and 64 hexadecimal digits, what `deno task key` prints.
  * @returns An auth for `createApp()`.
- * @throws TypeError for a key that is too short, a hash that is none, and where there is no key at all.
+ * @throws TypeError for what are no keys, a key that is too short, a hash that is none, and where there is no key at all.
  *
  * @example
  * ```ts
@@ -29,6 +34,7 @@ const HASH = /^sha256:([0-9a-f]{64})$/;
  * ```
  */
 export function apiKeys(keys: Readonly<Record<string, string | readonly string[]>>): Auth {
+  requireOptions("use API keys", keys, keysByTenant);
   const all = Object.entries(keys).flatMap(([tenant, found]) =>
     [found].flat().map((key) => ({ tenant, key: requireKey(tenant, key) }))
   );

@@ -13,7 +13,7 @@ import {
   number,
   optionsOf,
   requireOptions,
-  type Rule,
+  rule,
   text,
 } from "../core/options.ts";
 import type { Clock } from "../ports.ts";
@@ -42,12 +42,16 @@ export interface JwtOptions {
 const keySet = optionsOf<{ readonly keys: unknown }>({
   keys: listOf("a list of keys", byName("a JSON Web Key", anything)),
 }, ["keys"]);
-const names = listOf("text, or a list of texts", text);
-const oneOrMore: Rule = (value) => typeof value === "string" ? null : names(value);
+const keysURL = rule("the address of a set of keys, or the set", (value) => URL.canParse(String(value)));
+// What is empty, as a variable that is not set, would keep everybody out, and say nothing.
+const oneOrMore = rule("text, or a list of texts, none of them empty", (value) => {
+  const names: readonly unknown[] = [value].flat();
+  return names.length > 0 && names.every((name) => typeof name === "string" && name !== "");
+});
 
 // A token of anybody would do where issuer or audience were left out by mistake.
 const rules = optionsOf<JwtOptions>({
-  jwks: (value) => typeof value === "string" || value instanceof URL ? null : keySet(value),
+  jwks: (value) => (typeof value === "string" || value instanceof URL ? keysURL : keySet)(value),
   issuer: oneOrMore,
   audience: oneOrMore,
   algorithms: listOf("a list of names of algorithms", text),

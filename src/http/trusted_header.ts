@@ -4,7 +4,7 @@
  * @module
  */
 import type { BlockList } from "node:net";
-import { optionsOf, requireOptions, text } from "../core/options.ts";
+import { listOf, optionsOf, requireOptions, rule, text } from "../core/options.ts";
 import type { Auth } from "./auth.ts";
 
 /** Settings of {@link trustedHeader}. */
@@ -15,7 +15,21 @@ export interface TrustedHeaderOptions {
   readonly tenantHeader?: string;
 }
 
-const rules = optionsOf<TrustedHeaderOptions>({ tenant: text, tenantHeader: text });
+const aHeader = rule(
+  "the name of a header",
+  (value) => typeof value === "string" && /^[\w!#$%&'*+.^`|~-]+$/.test(value),
+);
+const rules = optionsOf<TrustedHeaderOptions>({ tenant: text, tenantHeader: aHeader });
+const needed = optionsOf<{ readonly name: string; readonly proxies: readonly string[] }>({
+  name: aHeader,
+  proxies: listOf(
+    "a list of addresses",
+    rule(
+      "an address or a range such as 10.0.0.0/8",
+      (value) => typeof value === "string" && proxyOf(value) !== null,
+    ),
+  ),
+}, ["name", "proxies"]);
 
 /** A kind of addresses, as `BlockList` calls it. */
 type Family = "ipv4" | "ipv6";
@@ -36,7 +50,8 @@ interface Proxy {
  * @param options How tenants are told apart.
  * @returns An auth for `createApp()`. It lets nobody in where the server does not tell the peer's address: `app.fetch`
  * has to be called with the `info` of `Deno.serve` as its second argument, as `deno serve` does.
- * @throws TypeError where there is no proxy, or one is no address.
+ * @throws TypeError where the header has no name, there is no proxy, one is no address, or an option is unknown or of
+ * another kind.
  *
  * @example
  * ```ts
@@ -53,15 +68,16 @@ export function trustedHeader(
   proxies: readonly string[],
   options: TrustedHeaderOptions = {},
 ): Auth {
+  requireOptions("trust a header", { name, proxies }, needed);
   requireOptions("trust a header", options, rules);
   const { tenant = "default", tenantHeader } = options;
-  const parsed = proxies.map(parseProxy);
-  if (parsed.length === 0) throw new TypeError("Cannot trust a header: found no proxy, wanted an address");
+  const trusted = proxies.flatMap((proxy) => proxyOf(proxy) ?? []);
+  if (trusted.length === 0) throw new TypeError("Cannot trust a header: found no proxy, wanted an address");
   let list: Promise<BlockList> | undefined;
   return async ({ headers }, { peer }) => {
     const family = familyOf(peer ?? "");
     if (peer === null || family === null) return null;
-    if (!(await (list ??= listProxies(parsed))).check(peer, family)) return null;
+    if (!(await (list ??= listProxies(trusted))).check(peer, family)) return null;
     const user = single(headers, name);
     const of = tenantHeader === undefined ? tenant : single(headers, tenantHeader);
     return user === null || of === null ? null : { tenant: of, user };
@@ -80,16 +96,11 @@ function familyOf(text: string): Family | null {
   return /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`) ? "ipv6" : null;
 }
 
-function parseProxy(proxy: string): Proxy {
-  const [, address = "", prefix] = proxy.match(/^([^/]*)(?:\/(\d{1,3}))?$/) ?? [];
+/** The addresses that a text names; null where it names none. */
+function proxyOf(text: string): Proxy | null {
+  const [, address = "", prefix] = text.match(/^([^/]*)(?:\/(\d{1,3}))?$/) ?? [];
   const family = familyOf(address);
-  if (family === null || Number(prefix ?? 0) > (family === "ipv4" ? 32 : 128)) {
-    throw new TypeError(
-      `Cannot trust a proxy: found ${
-        JSON.stringify(proxy.slice(0, 100))
-      }, wanted an address or a range such as 10.0.0.0/8`,
-    );
-  }
+  if (family === null || Number(prefix ?? 0) > (family === "ipv4" ? 32 : 128)) return null;
   return { address, family, prefix: prefix === undefined ? null : Number(prefix) };
 }
 

@@ -5,7 +5,7 @@
  */
 import type { SelvageError } from "../core/errors.ts";
 import type { ProviderOptions } from "../core/message.ts";
-import { anything, byName, optionsOf, yesOrNo } from "../core/options.ts";
+import { anything, byName, hasMethods, optionsOf, rule, yesOrNo } from "../core/options.ts";
 import type { JsonObject } from "../formats/format.ts";
 import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
 import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
@@ -36,6 +36,12 @@ export interface AiSdkOptions extends Omit<HostedModelOptions, "model" | "baseUR
   readonly plainResults?: boolean;
 }
 
+const aLanguageModel = rule(
+  "a language model of the AI SDK, as a provider's package makes it",
+  (value) =>
+    hasMethods(value, ["doStream"]) &&
+    ["provider", "modelId"].every((name) => typeof Reflect.get(Object(value), name) === "string"),
+);
 const { model: _, baseURL: __, fetch: ___, ...shared } = HOSTED;
 const rules = optionsOf<AiSdkOptions>({
   ...shared,
@@ -65,7 +71,8 @@ const rules = optionsOf<AiSdkOptions>({
  * @param languageModel What a package for the AI SDK has made.
  * @param options What the model can hold, and what to send with each request.
  * @returns The model. Nothing is sent before `stream` is called.
- * @throws {TypeError} When an option is unknown or of another kind, or the interface has another version.
+ * @throws {TypeError} When it is no language model, an option is unknown or of another kind, or the interface has
+ *   another version.
  * @throws {RangeError} When a number is out of its range.
  *
  * @example
@@ -85,6 +92,7 @@ const rules = optionsOf<AiSdkOptions>({
  * ```
  */
 export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions = {}): Model {
+  requireModelOptions(languageModel, aLanguageModel);
   const { modelId, provider, specificationVersion: version } = languageModel;
   if (!/^v[234]$/.test(version)) {
     throw new TypeError(

@@ -6,6 +6,7 @@ import { sayValue } from "../../src/core/options.ts";
 import {
   aiSdk,
   anthropic,
+  apiKeys,
   createApp,
   defineTool,
   fallback,
@@ -56,6 +57,10 @@ const make: Record<string, (options: any) => unknown> = {
   jwt: (options) => jwt({ jwks: { keys: [] }, issuer: "https://i.example/", audience: "a", ...options }),
   openAccess: (options) => openAccess(options),
   trustedHeader: (options) => trustedHeader("x-user", ["10.0.0.2"], options),
+  header: (name) => trustedHeader(name, ["10.0.0.2"]),
+  proxies: (proxies) => trustedHeader("x-user", proxies),
+  apiKeys: (keys) => apiKeys(keys),
+  languageModel: (model) => aiSdk(model),
   compact: (options) => compactTranscript(readTranscript([{ role: "user", content: "Hi" }]), options),
 };
 
@@ -166,6 +171,9 @@ Deno.test.each(
       { providerOptions: { openai: 1 } },
       /providerOptions\.openai: found 1, wanted settings by name/,
     ],
+    ["languageModel", "gpt-5", /make the model: found "gpt-5", wanted a language model of the AI SDK/],
+    ["languageModel", undefined, /make the model: found nothing, wanted a language model of the AI SDK/],
+    ["languageModel", { ...languageModel, modelId: 5 }, /found an object, wanted a language model of the AI/],
     ["scripted", {}, /script: found nothing, wanted a function/],
     ["scripted", { script: () => ({}), window: 0 }, /window: found 0, wanted tokens, over 0/],
     ["fallback", [model, {}], /make a model with fallbacks: \[1\]: found a model without a stream/],
@@ -184,6 +192,25 @@ Deno.test.each(
     ["jwt", { clockTolerance: "30s" }, /clockTolerance: found "30s", wanted seconds, 0 or more/],
     ["openAccess", { origins: "http://x" }, /origins: found "http:\/\/x", wanted a list of origins/],
     ["trustedHeader", { tenants: "a" }, /tenants: found an option that nobody knows/],
+    [
+      "jwt",
+      { jwks: "keys.json" },
+      /jwks: found "keys\.json", wanted the address of a set of keys, or the set/,
+    ],
+    ["jwt", { issuer: "" }, /issuer: found "", wanted text, or a list of texts, none of them empty/],
+    ["jwt", { audience: [] }, /audience: found an empty list, wanted text, or a list of texts, none of them/],
+    ["jwt", { audience: ["a", ""] }, /audience: found a list, wanted text, or a list of texts, none of them/],
+    ["trustedHeader", { tenantHeader: "x org" }, /tenantHeader: found "x org", wanted the name of a header/],
+    ["header", undefined, /trust a header: name: found nothing, wanted the name of a header/],
+    ["proxies", "10.0.0.2", /trust a header: proxies: found "10\.0\.0\.2", wanted a list of addresses/],
+    [
+      "proxies",
+      ["::1", null],
+      /proxies\[1\]: found null, wanted an address or a range such as 10\.0\.0\.0\/8/,
+    ],
+    ["apiKeys", undefined, /use API keys: found nothing, wanted keys by the names of their tenants/],
+    ["apiKeys", { acme: ["a-key-of-acme-16", 5] }, /use API keys: acme\[1\]: found 5, wanted text/],
+    ["apiKeys", { acme: 5 }, /use API keys: acme: found 5, wanted a key, or a list of keys/],
     ["compact", { budget: 100, pin: [0] }, /compact the transcript: pin: found an option that nobody knows/],
     ["compact", { budget: 100, policy: "forward" }, /policy: found "forward", wanted "full" or "backward"/],
     ["compact", { budget: 100, lookback: NaN }, /lookback: found NaN, wanted a share of the budget/],
@@ -213,6 +240,7 @@ Deno.test("a key is in no error, whatever else is wrong with it", () => {
   throws(() => make["client"]?.({ url: "http://x", headers }), wanted);
   throws(() => make["openaiChat"]?.({ headers }), wanted);
   throws(() => make["servers"]?.({ a: { url: "http://x", headers } }), wanted);
+  throws(() => make["apiKeys"]?.(headers), /API keys: found a text, wanted keys by the names/);
 });
 
 Deno.test("runTurn() refuses an agent with options that nobody knows, and stores nothing", async () => {
