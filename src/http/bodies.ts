@@ -89,14 +89,7 @@ export class Bodies {
     let size = 0;
     try {
       for (;;) {
-        const result = await Promise.race([reader.read(), late]).catch((error) => {
-          if (error instanceof SelvageError) throw error;
-          throw new SelvageError(
-            "body_cut_off",
-            "Cannot read the body: the connection broke off in the middle of it",
-            { cause: error },
-          );
-        });
+        const result = await Promise.race([reader.read().catch(refuseCutOff), late]);
         if (result.done) break;
         last = this.#clock.now();
         size += result.value.length;
@@ -164,6 +157,14 @@ class Share {
     this.#reserve(bytes);
     this.bytes += bytes;
   }
+}
+
+function refuseCutOff(cause: unknown): never {
+  throw new SelvageError(
+    "body_cut_off",
+    "Cannot read the body: the connection broke off in the middle of it",
+    { cause },
+  );
 }
 
 function tooLarge(limit: number): SelvageError {

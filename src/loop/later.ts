@@ -31,19 +31,27 @@ export interface Later {
  * @returns Takes it back. No timer is left then.
  */
 export function callLater(ms: number, { clock, call, fail }: Later): () => void {
-  if (clock === systemClock) {
-    return callAfter(ms, () => {
-      try {
-        call();
-      } catch (error) {
-        fail(error);
-      }
-    });
-  }
+  const run = (): void => {
+    try {
+      call();
+    } catch (error) {
+      fail(error);
+    }
+  };
+  if (clock === systemClock) return callAfter(ms, run);
   const stop = new AbortController();
-  clock.sleep(ms, stop.signal).then(call).catch((error) => {
-    if (!stop.signal.aborted) fail(error);
-  });
+  const { signal } = stop;
+  const wait = async (): Promise<void> => {
+    try {
+      await clock.sleep(ms, signal);
+    } catch (error) {
+      if (!signal.aborted) fail(error);
+      return;
+    }
+    // A sleep that is over tells so a moment later: what was taken back meanwhile is not done either.
+    if (!signal.aborted) run();
+  };
+  void wait();
   return () => stop.abort(TAKEN_BACK);
 }
 

@@ -13,7 +13,7 @@ function schemaFields(format: Extract<AnswerFormat, { kind: "json-schema" }>): J
   return defined({ name, description, schema, strict });
 }
 
-/** JsonObject of a Chat Completions body. A choice of tools without a tool is refused there. */
+/** Fields of a Chat Completions body. A choice of tools without a tool is refused there. */
 export function chatSettings(settings: ModelSettings, hasTools: boolean): JsonObject {
   const { format, toolChoice } = settings;
   const choice = typeof toolChoice === "object"
@@ -36,7 +36,7 @@ export function chatSettings(settings: ModelSettings, hasTools: boolean): JsonOb
   });
 }
 
-/** JsonObject of a Responses body beside `reasoning`. It has no place for penalties, seed and stop texts. */
+/** Fields of a Responses body beside `reasoning`. It has no place for penalties, seed and stop texts. */
 export function responsesSettings(settings: ModelSettings, hasTools: boolean): JsonObject {
   const { format, toolChoice } = settings;
   return defined({
@@ -62,7 +62,7 @@ export function responsesSettings(settings: ModelSettings, hasTools: boolean): J
 const MAX_TEMPERATURE = 1;
 
 /**
- * JsonObject of a Messages body. It has no place for penalties, seed and effort; a model that thinks is not told how to
+ * Fields of a Messages body. It has no place for penalties, seed and effort; a model that thinks is not told how to
  * draw, nor which tool to call; temperature and share together are refused by newer models.
  *
  * @throws SelvageError `setting_unsupported` for JSON without a schema.

@@ -69,6 +69,17 @@ Deno.test("a body that stalls, or drips for ever, gets 408 and is read no more",
   deepEqual(clock.sleeping, [], "a timer is left");
 });
 
+Deno.test("a clock that fails while a body is read is no fault of the connection", async () => {
+  const { request, isCancelled } = slowBody();
+  const clock = { now: () => 0, sleep: () => Promise.reject(new Error("no time")) };
+  const read = new Bodies(clock, 1_000).use(request, {
+    maxSize: 100,
+    work: (bytes) => Promise.resolve(bytes),
+  });
+  await rejects(read, { name: "Error", message: "no time" });
+  ok(isCancelled());
+});
+
 Deno.test("bodies that are held together take a bounded amount of memory, and more get 503", async () => {
   const clock = new ManualClock();
   const app = makeApp(clock, 100_000);

@@ -26,6 +26,16 @@ Deno.test("callLater() calls when it is time, and never what was taken back", as
   deepEqual(told, ["two"]);
 });
 
+Deno.test("callLater() never calls what was taken back when its time had come", async () => {
+  const told: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const takeBack = callLater(1, later({ now: () => 0, sleep: () => promise }, told));
+  resolve();
+  takeBack();
+  await new Promise((done) => setTimeout(done, 0));
+  deepEqual(told, []);
+});
+
 Deno.test("callLater() by the clock of the machine calls as by any other, and leaves no timer", async () => {
   const told: string[] = [];
   callLater(60_000, later(systemClock, told, "never"))();
@@ -47,11 +57,16 @@ Deno.test("callLater() tells what the call throws, and that the clock fails", as
     await clock.advance(1);
     await promise;
   }
-  const stopped = { now: () => 0, sleep: () => Promise.reject("no time") };
-  const { promise, resolve } = Promise.withResolvers<void>();
-  callLater(1, { ...later(stopped, told), fail: (error) => (told.push(String(error)), resolve()) });
-  await promise;
-  deepEqual(told, ["broken", "broken", "no time"]);
+  const asleep = (): never => {
+    throw "no clock";
+  };
+  for (const sleep of [() => Promise.reject("no time"), asleep]) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const fail = (error: unknown) => (told.push(String(error)), resolve());
+    callLater(1, { ...later({ now: () => 0, sleep }, told), fail });
+    await promise;
+  }
+  deepEqual(told, ["broken", "broken", "no time", "no clock"]);
 });
 
 Deno.test("callAround() calls together what is due within 50 ms, and nothing too early", async () => {
