@@ -5,7 +5,16 @@
  */
 import assert from "node:assert/strict";
 import type { LeasedSession, LeaseRequest, Store } from "../ports.ts";
-import { cases, codeIs, type ContractCase, KEY, makeSession, settle, userEntries } from "./_contract_rig.ts";
+import {
+  breathe,
+  cases,
+  codeIs,
+  type ContractCase,
+  KEY,
+  makeSession,
+  settle,
+  userEntries,
+} from "./_contract_rig.ts";
 
 /** Asks for the lease of a session, together with a beginning. */
 function begin(
@@ -121,6 +130,35 @@ export const beginCases: readonly ContractCase[] = cases((test) => {
     assert.equal(state?.head.lease?.turn, "t1");
     await store.commit(KEY, lease, { entries: userEntries(60, 1), release: true });
     assert.deepEqual((await store.read(KEY))?.head.length, 61);
+  });
+
+  test("shows the lease of a turn together with what it begins with, whatever its size", async (store) => {
+    for (const [round, count] of [1, 60, 2_500].entries()) {
+      const key = { ...KEY, session: `s${round}` };
+      const entries = userEntries(0, count, Math.ceil(3_000_000 / count));
+      let isStored = false;
+      const request = { agent: "default", owner: "o", turn: `t${round}`, ttlMs: 10_000 };
+      const asked = store.acquire(key, { ...request, begin: () => ({ entries }) })
+        .finally(() => isStored = true);
+      // Whoever looks, looks at what a crash at that moment would leave.
+      while (!isStored) {
+        const [claim, state, { sessions }] = [
+          await store.claim(key, `turn/t${round}`),
+          await store.read(key),
+          await store.list(key),
+        ];
+        // What is seen later may be there although what was looked for before was not.
+        assert.ok(claim === undefined || state !== null, "a turn is known, and its session is not there");
+        assert.ok(state === null || sessions.some(({ key: { session } }) => session === key.session));
+        assert.ok(
+          state === null || state.entries.length === count,
+          "a lease without what its turn begins with",
+        );
+        await breathe();
+      }
+      await asked;
+      assert.deepEqual((await store.read(key))?.entries, entries);
+    }
   });
 
   test("stores the beginning of one of many turns that ask at once, and of no other", async (store) => {

@@ -4,14 +4,16 @@
  * Keys of a session start with `["selvage", tenant, user, session]`; then come `"h"` for the head, `"e", seq` for
  * an entry, `"v", version` for a view, and `"c", group, index` for a chunk of an entry or view above 60 KiB;
  * `"t", turn, last` for the events of a turn up to number `last`, and `"x", group, index` for their chunks, which
- * expire by themselves. What a branch other than the first owns has `"b", branch` before `"e"` and `"v"`. Beside the
- * sessions are `["selvage.sessions", tenant, user, createdAt, session]`, the lists
+ * expire by themselves. What a branch other than the first owns has `"b", branch` before `"e"` and `"v"`; `"z"` is
+ * there while somebody writes who has no lease. Beside the sessions are `["selvage.sessions", tenant, user, createdAt, session]`, the lists
  * of them, and `["selvage.claims", tenant, user, name]`.
  *
  * All that makes a write safe is one rule: every atomic operation checks the head, and what lies beyond the head's
  * `length` and `view` does not count. A commit that needs several operations moves the head in the last one, so a
  * crash leaves records that nobody reads; a writer that lost its lease, or whose session was deleted, can write
- * nothing at all, not even those.
+ * nothing at all, not even those. Who has no lease yet, and needs several operations, puts a mark of its own into `"z"`
+ * first, and has each of them check it, too: who comes after it takes the mark's place, so that what two of them write
+ * under the same keys never mixes.
  *
  * Over 300 lines: that rule is kept by all that writes, which is to be read in one place; what reads is beside it.
  *
@@ -95,8 +97,10 @@ interface Change {
   readonly records: readonly StoredRecord[];
   /** Small ones that are written with the head itself. */
   readonly beside?: readonly StoredRecord[];
-  /** A record beside the head that must be as it was read. */
-  readonly unchanged?: Deno.AtomicCheck;
+  /** Records beside the head that must be as they were read. */
+  readonly unchanged?: readonly Deno.AtomicCheck[];
+  /** The mark of a writer without a lease, which goes with the last operation. */
+  readonly mark?: Deno.AtomicCheck;
 }
 
 /** What is said of a record beside its key and value. */
@@ -136,7 +140,9 @@ class KvStore implements Store {
     const place = placeOf(key);
     const turnKey = claimKey(key, `turn/${request.turn}`);
     return this.#queue.run(place.name, async () => {
-      for (;;) {
+      for (let attempt = 0;; attempt++) {
+        // Who has been in somebody's way comes again after some time, ever longer: of any number of them one gets by.
+        if (attempt > 0) await systemClock.sleep(Math.random() * Math.min(1_000, 2 ** attempt));
         // Everything is read before the lease is taken: a session that cannot be read is not blocked by the attempt.
         const before = await this.#reader.snapshot(place, async (found) => {
           requireFree(key, found.head, { request, now: this.#clock.now() });
@@ -174,19 +180,20 @@ class KvStore implements Store {
           const value = { session: key.session, agent: request.agent };
           beside.push(claimRecord(turnKey, { value, ttlMs: TURN_KNOWN_MS, now }));
           // It may be there and have expired: the database forgets when it likes.
-          change = { ...change, unchanged: { key: turnKey, versionstamp: known.versionstamp } };
+          change = { ...change, unchanged: [{ key: turnKey, versionstamp: known.versionstamp }] };
         }
-        let rest: Commit | null = null;
         if (commit !== null) {
           const after = withCommit(key, head, { lease, commit, now });
           const records = this.#recordsOf(place, { lease, commit, branch: branchOf(after) });
-          // Without a lease it is written in one piece: somebody else may be writing under the same keys.
-          if (packRecords(records).length === 1) change = { ...change, head: after, records };
-          else rest = commit;
+          change = { ...change, head: after, records };
         }
-        if (await this.#write(place, before?.found ?? null, change) === null) continue;
-        if (rest !== null) await this.#commit(place, { key, lease, commit: rest });
-        return taken;
+        const found = before?.found ?? null;
+        if (packRecords(change.records).length > 1) {
+          const mark = await this.#mark(place, found?.versionstamp ?? null);
+          if (mark === null) continue;
+          change = { ...change, mark };
+        }
+        if (await this.#write(place, found, change) !== null) return taken;
       }
     });
   }
@@ -362,7 +369,7 @@ class KvStore implements Store {
   async #write(
     place: Place,
     found: FoundHead | null,
-    { head, records, beside = [], unchanged }: Change,
+    { head, records, beside = [], unchanged = [], mark }: Change,
   ): Promise<string | null> {
     const value = encoder.encode(toText({ ...head, life: found?.life ?? crypto.randomUUID() }, "the head"));
     const check = { key: place.headKey, versionstamp: found?.versionstamp ?? null };
@@ -371,12 +378,13 @@ class KvStore implements Store {
     for (const [index, batch] of batches.entries()) {
       const isLast = index === batches.length - 1;
       const result = await whileLocked(() => {
-        const atomic = this.#kv.atomic().check(check);
-        if (unchanged !== undefined) atomic.check(unchanged);
+        const atomic = this.#kv.atomic().check(check, ...unchanged);
+        if (mark !== undefined) atomic.check(mark);
         for (const { key, value, expireIn } of isLast ? [...batch, ...beside] : batch) {
           atomic.set(key, value, expireIn === undefined ? {} : { expireIn });
         }
         if (isLast) atomic.set(place.headKey, value);
+        if (isLast && mark !== undefined) atomic.delete(mark.key);
         return atomic.commit();
       });
       if (!result.ok) return null;
@@ -388,11 +396,25 @@ class KvStore implements Store {
     return versionstamp;
   }
 
-  /** Deletes keys while the head is at `versionstamp`; says whether it stayed there. */
-  async #remove(place: Place, versionstamp: string | null, keys: readonly Deno.KvKey[]): Promise<boolean> {
+  /** Takes the place of whoever writes without a lease; null where the head is not at `versionstamp`. */
+  async #mark(place: Place, versionstamp: string | null): Promise<Deno.AtomicCheck | null> {
+    const key = [...place.prefix, "z"];
+    const result = await whileLocked(() =>
+      this.#kv.atomic().check({ key: place.headKey, versionstamp }).set(key, this.#clock.now()).commit()
+    );
+    return result.ok ? { key, versionstamp: result.versionstamp } : null;
+  }
+
+  /** Deletes keys while the head is at `versionstamp`, and a mark as it was made; says whether they stayed so. */
+  async #remove(
+    place: Place,
+    versionstamp: string | null,
+    { keys, mark }: { readonly keys: readonly Deno.KvKey[]; readonly mark?: Deno.AtomicCheck },
+  ): Promise<boolean> {
     for (let start = 0; start < keys.length; start += PAGE) {
       const { ok } = await whileLocked(() => {
         const atomic = this.#kv.atomic().check({ key: place.headKey, versionstamp });
+        if (mark !== undefined) atomic.check(mark);
         for (const key of keys.slice(start, start + PAGE)) atomic.delete(key);
         return atomic.commit();
       });
@@ -403,9 +425,14 @@ class KvStore implements Store {
 
   /** Deletes all that is left of a session without a head; leaves off when somebody makes it anew. */
   async #clear(place: Place): Promise<void> {
-    for (;;) {
-      const keys = await this.#reader.list({ prefix: place.prefix }, (entry) => entry.key, { limit: PAGE });
-      if (keys.length === 0 || !await this.#remove(place, null, keys)) return;
+    const list = () => this.#reader.list({ prefix: place.prefix }, (entry) => entry.key, { limit: PAGE });
+    if ((await list()).length === 0) return;
+    // What is just being written without a lease goes, too: its writer finds the mark taken, and begins anew.
+    const mark = await this.#mark(place, null);
+    if (mark === null) return;
+    // The mark is the last of the keys.
+    for (let keys = await list(); keys.length > 0; keys = await list()) {
+      if (!await this.#remove(place, null, { keys, mark })) return;
     }
   }
 
@@ -430,7 +457,8 @@ class KvStore implements Store {
       const range = { start: [...own, "e", at], end: [...own, "e", length] };
       for (const entry of await this.#reader.list(range, ({ value }) => value)) keep(entry);
     }
-    await this.#remove(place, versionstamp, old.filter((key) => !named.has(String(key.at(-2)))));
+    const keys = old.filter((key) => !named.has(String(key.at(-2))));
+    await this.#remove(place, versionstamp, { keys });
   }
 }
 

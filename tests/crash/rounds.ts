@@ -77,6 +77,14 @@ const ROUND_MS = 60_000;
 const PATIENCE_MS = 8_000;
 /** Entries after which a session is left for a new one. */
 const LONG = 150;
+/** Share of the turns whose input takes several writes to store. */
+const BIG = 0.2;
+/** A picture of few tokens and many bytes: the header of one of 64 by 64, and what no reader looks at. */
+const PICTURE = {
+  type: "file",
+  mediaType: "image/png",
+  data: `iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAYAAACqaXHe${"AAAA".repeat(200_000)}`,
+};
 /** Takeovers of one turn that do not end it: so often may processes be killed in a round. */
 const KILLS_PER_ROUND = 3;
 
@@ -429,7 +437,7 @@ class Lane {
       plan,
       body: JSON.stringify({
         session,
-        input: `Do ${plan}.`,
+        input: random.chance(BIG) ? [{ type: "text", text: `Do ${plan}.` }, PICTURE] : `Do ${plan}.`,
         onDisconnect: random.pick(["abort", "continue"]),
       }),
       key: `key-${plan}`,

@@ -59,7 +59,8 @@ const app = createApp({
   agents: {
     default: {
       model: openaiChat({
-        model: "double",
+        // One whose pictures cost what their size says.
+        model: "gpt-4o",
         baseURL: setup.model,
         apiKey: "none",
         window: WINDOW,
