@@ -50,7 +50,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   readonly #seen: SeenTurn;
   #isCancelled = false;
   #isRead = false;
-  /** Whether its start was asked for and not refused: it may run then, with an answer or without. */
+  /** Whether its start was asked for, and a try of it not refused: it may run then, with an answer or without. */
   #mayRun = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
@@ -275,11 +275,13 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       if (next !== null) return next;
     }
     if (this.#seen.id === null) {
+      // A try that is refused says nothing of one before it that got no answer.
+      const mayRun = this.#mayRun;
       this.#mayRun = true;
       try {
         return await askForTurn(this.#transport, { ...this.#asked, signal });
       } catch (error) {
-        if (error instanceof ClientError && error.status >= 400 && error.status < 500) this.#mayRun = false;
+        if (error instanceof ClientError && error.status >= 400 && error.status < 500) this.#mayRun = mayRun;
         throw error;
       }
     }

@@ -183,6 +183,23 @@ Deno.test("turn.cancel() ends a turn whose start nobody has answered, whether it
   }
 });
 
+Deno.test("turn.cancel() ends a turn that has begun where only a later try of its start was refused", async () => {
+  const { app } = makeService();
+  let starts = 0;
+  const client = clientOf(async (url, init) => {
+    if (!url.endsWith("/v1/turns") || ++starts > 2) return await app.request(url, init);
+    // What stands before the service lets nobody through again so soon.
+    if (starts === 2) return Response.json({ code: "refused", detail: "Not now" }, { status: 401 });
+    await (await app.request(url, init)).body?.cancel();
+    throw new TypeError("connection reset");
+  });
+  const turn = client.turn({ session: "s", input: "slow", onDisconnect: "continue" });
+  await rejects(turn.result(), { code: "refused" });
+  equal(await turn.cancel(), true);
+  equal((await client.sessions.get("s")).running, null);
+  equal((await turn.result()).reason, "aborted");
+});
+
 Deno.test("turn.cancel() of a turn that was refused begins none, while it is tried again or behind that", async () => {
   for (const status of [429, 409]) {
     const { app } = makeService();
