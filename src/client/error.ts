@@ -63,3 +63,8 @@ export class ClientError extends Error {
     this.tries = options.tries ?? 1;
   }
 }
+
+/** Whether the service, or what stands before it, has refused what was asked: nothing was begun by it. */
+export function isRefusal(error: unknown): error is ClientError {
+  return error instanceof ClientError && error.status >= 400 && error.status < 500;
+}

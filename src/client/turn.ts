@@ -6,7 +6,7 @@
 import type { TurnEvent } from "../loop/events.ts";
 import type { PendingCall } from "../loop/pause.ts";
 import { answersFor, type ClientAnswers, type ClientInput, type ClientTurnRequest } from "./asked.ts";
-import { ClientError } from "./error.ts";
+import { ClientError, isRefusal } from "./error.ts";
 import { readEvents } from "./events.ts";
 import { type ClientTurnResult, SeenTurn } from "./seen.ts";
 import { askForTurn, nameOfTurn, type Start, STREAM } from "./start.ts";
@@ -50,7 +50,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   readonly #seen: SeenTurn;
   #isCancelled = false;
   #isRead = false;
-  /** Whether its start was asked for, and a try of it not refused: it may run then, with an answer or without. */
+  /** Whether a try of its start was not refused: it may run then, with an answer or without. */
   #mayRun = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
@@ -278,12 +278,10 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       // A try that is refused says nothing of one before it that got no answer.
       const mayRun = this.#mayRun;
       this.#mayRun = true;
-      try {
-        return await askForTurn(this.#transport, { ...this.#asked, signal });
-      } catch (error) {
-        if (error instanceof ClientError && error.status >= 400 && error.status < 500) this.#mayRun = mayRun;
+      return await askForTurn(this.#transport, { ...this.#asked, signal }).catch((error) => {
+        if (isRefusal(error)) this.#mayRun = mayRun;
         throw error;
-      }
+      });
     }
     const last = this.#seen.last === null ? {} : { "last-event-id": this.#seen.last };
     const response = await this.#transport.ask(`${this.#path}/events`, {

@@ -13,6 +13,7 @@ import {
   type SessionDetails,
   type ShownEntry,
 } from "../../client/mod.ts";
+import { isRefusal } from "../../client/error.ts";
 import { SESSION_ID } from "../../core/session_id.ts";
 import type { Approval, CallAnswer } from "../../loop/agent.ts";
 import type { PendingCall } from "../../loop/pause.ts";
@@ -282,7 +283,7 @@ export class Session {
     if (this.#isOver) return;
     if (error instanceof ClientError && error.status === 401) return this.#set("locked");
     // What was refused before anything was stored leaves the session as it was.
-    if (error instanceof ClientError && error.status >= 400 && error.status < 500) {
+    if (isRefusal(error)) {
       this.items.note(error.message, "bad");
       return this.#set("idle");
     }

@@ -527,6 +527,9 @@ var ClientError = class extends Error {
     this.tries = options.tries ?? 1;
   }
 };
+function isRefusal(error) {
+  return error instanceof ClientError && error.status >= 400 && error.status < 500;
+}
 
 var MAX_TEXT = 256 * 1024 * 1024;
 async function* readText({ body }, { clock, stallMs, signal }) {
@@ -1453,7 +1456,7 @@ var ClientTurn = class {
   #seen;
   #isCancelled = false;
   #isRead = false;
-  /** Whether its start was asked for and not refused: it may run then, with an answer or without. */
+  /** Whether a try of its start was not refused: it may run then, with an answer or without. */
   #mayRun = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
@@ -1690,16 +1693,15 @@ var ClientTurn = class {
       if (next !== null) return next;
     }
     if (this.#seen.id === null) {
+      const mayRun = this.#mayRun;
       this.#mayRun = true;
-      try {
-        return await askForTurn(this.#transport, {
-          ...this.#asked,
-          signal
-        });
-      } catch (error) {
-        if (error instanceof ClientError && error.status >= 400 && error.status < 500) this.#mayRun = false;
+      return await askForTurn(this.#transport, {
+        ...this.#asked,
+        signal
+      }).catch((error) => {
+        if (isRefusal(error)) this.#mayRun = mayRun;
         throw error;
-      }
+      });
     }
     const last = this.#seen.last === null ? {} : {
       "last-event-id": this.#seen.last
@@ -2638,7 +2640,7 @@ var Session = class {
   #fail(error) {
     if (this.#isOver) return;
     if (error instanceof ClientError && error.status === 401) return this.#set("locked");
-    if (error instanceof ClientError && error.status >= 400 && error.status < 500) {
+    if (isRefusal(error)) {
       this.items.note(error.message, "bad");
       return this.#set("idle");
     }
