@@ -9,7 +9,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Client } from "../../client/mod.ts";
 import { grouped } from "../../files/words.ts";
-import { sayError } from "./session.ts";
+import { sayError } from "./say.ts";
 
 /** Characters of an original that are asked for at a time. */
 const PAGE = 6_000;

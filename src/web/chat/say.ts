@@ -1,5 +1,5 @@
 /**
- * What values, outputs and reasons say, for people.
+ * What values, outputs, reasons and errors say, for people.
  *
  * @module
  */
@@ -39,4 +39,9 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A reason in words. */
 export function sayReason(reason: string): string {
   return REASONS[reason] ?? reason.replaceAll("_", " ");
+}
+
+/** What went wrong. */
+export function sayError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -16,9 +16,13 @@ import {
 import { isRefusal } from "../../client/error.ts";
 import { SESSION_ID } from "../../core/session_id.ts";
 import type { Approval, CallAnswer } from "../../loop/agent.ts";
+import { systemClock } from "../../loop/clock.ts";
 import type { PendingCall } from "../../loop/pause.ts";
+import type { Clock } from "../../ports.ts";
 import { Items } from "./items.ts";
+import { storedEntries } from "./entries.ts";
 import { Pace } from "./pace.ts";
+import { sayError } from "./say.ts";
 
 /** Where a session stands. */
 export type Standing = "loading" | "idle" | "running" | "paused" | "locked" | "failed" | "misnamed";
@@ -55,11 +59,19 @@ export class Session {
   #isOver = false;
   /** Whether the service has anything of it. */
   #isStored = false;
-  readonly #looks = new Pace(() => this.#look());
+  readonly #looks: Pace;
 
   /** Makes it; `load()` reads what there is. */
-  constructor(client: Client, { name, onChange }: { readonly name: string; readonly onChange: () => void }) {
+  constructor(
+    client: Client,
+    { name, onChange, clock = systemClock }: {
+      readonly name: string;
+      readonly onChange: () => void;
+      readonly clock?: Clock;
+    },
+  ) {
     this.#client = client;
+    this.#looks = new Pace(() => this.#look(), clock);
     this.name = name;
     this.#onChange = onChange;
   }
@@ -76,7 +88,7 @@ export class Session {
     this.#set("loading");
     try {
       const details = await this.#client.sessions.get(this.name);
-      const entries = await this.#entries();
+      const entries = await storedEntries(this.#client, this.name);
       if (this.#isOver) return;
       this.agent = details.agent;
       this.#isStored = true;
@@ -101,12 +113,14 @@ export class Session {
       const { running, paused, entries, view } = await this.#client.sessions.get(this.name);
       const isShown = running === null && (paused?.pending.length ?? 0) === this.pending.length &&
         entries === this.context?.atoms.at(-1)?.to && view === this.context.view;
-      if (isShown || this.#isOver || this.standing !== standing) return;
+      if (isShown) return;
     } catch (error) {
-      // That nobody answers is told already, and what is shown stays.
-      if (error instanceof ClientError && error.status === 0) return;
+      if (!(error instanceof ClientError)) throw error;
+      // What nobody can tell for now changes nothing; what is gone, or wants a key, is shown.
+      if (!isRefusal(error)) return;
     }
-    await this.load();
+    // Meanwhile a turn may have begun here.
+    if (!this.#isOver && this.standing === standing) await this.load();
   }
 
   /** Begins a session that is known to be new. */
@@ -181,17 +195,6 @@ export class Session {
     }
     const { ref } = "result" in answer ? answer.result : answer.approval;
     await this.#play(turn, { pending: this.pending.filter((call) => call.ref !== ref) });
-  }
-
-  async #entries(): Promise<readonly ShownEntry[]> {
-    const entries: ShownEntry[] = [];
-    for (let from: number | null = 0; from !== null;) {
-      const page: { next: number | null; entries: readonly ShownEntry[] } = await this.#client.sessions
-        .messages(this.name, { from });
-      entries.push(...page.entries);
-      from = page.next;
-    }
-    return entries;
   }
 
   /** Shows what is stored. Of a turn that runs only the input is taken from there: its events tell all the rest. */
@@ -290,9 +293,4 @@ export class Session {
     this.problem = sayError(error);
     this.#set("failed");
   }
-}
-
-/** What went wrong, for people. */
-export function sayError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

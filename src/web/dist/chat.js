@@ -2047,8 +2047,6 @@ function sayMeter({ tokens, window, compactAt, stopAt }) {
   return `${grouped(Math.round(tokens))} of ${grouped(window)} tokens (${share} %), ${next}`;
 }
 
-var SESSION_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
-
 function sayValue2(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
 }
@@ -2072,582 +2070,6 @@ var REASONS = {
 function sayReason(reason) {
   return REASONS[reason] ?? reason.replaceAll("_", " ");
 }
-
-var STATES = {
-  writing: "being written",
-  running: "running",
-  waiting: "waiting",
-  ok: "done",
-  error: "failed",
-  aborted: "aborted"
-};
-var GLANCE = 60;
-var ENDS = {
-  length: "The answer was cut off: it had reached its largest size.",
-  "content-filter": "The provider held the answer back.",
-  "max-steps": "The turn ended: it had used all its steps.",
-  aborted: "The turn was stopped."
-};
-var Items = class {
-  #items = [];
-  #calls = /* @__PURE__ */ new Map();
-  /** Tokens that each step of the session came to, null where nobody has told. */
-  points = [];
-  /** Compactions, deferrals and rejections. */
-  marks = [];
-  /** Whether any step was read from the log, which keeps of compactions only those that were applied. */
-  isFromLog = false;
-  /** What entries hold, by number: places of their items. */
-  #places = /* @__PURE__ */ new Map();
-  #next = 0;
-  /** All of them, in order. */
-  get all() {
-    return this.#items;
-  }
-  /** What an entry holds, in a few words; empty where nobody has told which items are of it. */
-  holds(seq) {
-    const told = (this.#places.get(seq) ?? []).map((at2) => {
-      const item = this.#items[at2];
-      if (item?.kind === "call") return `${item.name} ${STATES[item.state]}`;
-      return item !== void 0 && "text" in item ? `\u201C${glance(item.text.slice(0, 4 * GLANCE), GLANCE)}\u201D` : "";
-    });
-    return told.slice(0, 3).join(", ") + (told.length > 3 ? ` and ${told.length - 3} more` : "");
-  }
-  /** Takes in an entry of the log. */
-  entry(entry) {
-    if (entry.compacted !== void 0) this.#mark("applied", entry.compacted);
-    if (entry.kind === "user") {
-      const { ref: ref2, message: { content: content2 }, pinned = false } = entry;
-      return this.#push({
-        kind: "user",
-        id: ref2,
-        text: sayContent(content2),
-        isPinned: pinned
-      });
-    }
-    if (entry.kind === "result") {
-      const { call, status, output, ms, cap } = entry;
-      return this.#call(call, {
-        state: status,
-        output: sayOutput(output),
-        ms,
-        isShortened: cap !== void 0,
-        name: entry.toolName
-      });
-    }
-    const { usage, message: { content }, calls = [], ref } = entry;
-    this.isFromLog = true;
-    this.points.push(usage === void 0 ? null : usage.inputTokens + usage.outputTokens);
-    for (const part of typeof content === "string" ? [
-      {
-        type: "text",
-        text: content
-      }
-    ] : content) {
-      if (part.type === "text" && part.text !== "") this.#place(entry.seq);
-      if (part.type === "text" || part.type === "reasoning") this.#say(part.type, part.text);
-      else if (part.type === "file") this.#say("text", sayContent([
-        part
-      ]));
-      else if (part.type === "tool-result") this.#say("text", sayOutput(part.output));
-      this.#close();
-    }
-    for (const { ref: ref2, name, input } of calls) {
-      this.#call(ref2, {
-        name,
-        args: sayValue2(input),
-        state: "running"
-      });
-    }
-    if (entry.reason === "length" || entry.reason === "content-filter") this.#end(entry.reason, ref);
-  }
-  /** Takes in an event. */
-  event(event) {
-    switch (event.type) {
-      case "user.message":
-        return this.#push({
-          kind: "user",
-          id: event.ref,
-          text: sayContent(event.input),
-          isPinned: false
-        });
-      case "step.started":
-        this.#close();
-        this.points.push(null);
-        this.#isCounted = false;
-        return;
-      case "text.delta":
-        return this.#say("text", event.text);
-      case "reasoning.delta":
-        return this.#say("reasoning", event.text);
-      case "part.end":
-        return this.#close();
-      case "part":
-        this.#close();
-        if (event.part.type === "file") this.#say("text", sayContent([
-          event.part
-        ]));
-        return this.#close();
-      case "tool.input.delta": {
-        const args = this.#known(event.ref)?.args ?? "";
-        return this.#call(event.ref, {
-          name: event.name,
-          args: args + event.delta,
-          state: "writing"
-        });
-      }
-      case "tool.call":
-        return this.#call(event.ref, {
-          name: event.name,
-          args: sayValue2(event.input),
-          state: "running"
-        });
-      case "tool.progress":
-        return this.#call(event.ref, {
-          name: event.name,
-          progress: sayValue2(event.data)
-        });
-      case "tool.result": {
-        const { ref, name, status, output, shortened, ms, denied } = event;
-        const said = denied === true ? "Not allowed" : sayValue2(output);
-        return this.#call(ref, {
-          name,
-          state: status,
-          output: said,
-          isShortened: shortened,
-          ms,
-          progress: null
-        });
-      }
-      case "context":
-        return this.#point(event);
-      case "compaction":
-        if (event.phase !== "started" && event.phase !== "nothing") this.#mark(event.phase, event);
-        return;
-      case "turn.paused":
-        for (const { ref, name, input } of event.pending) this.waits(ref, {
-          name,
-          input
-        });
-        return;
-      case "turn.finished":
-        return this.#end(event.reason, event.id);
-      case "error":
-        return this.note(event.message, "bad");
-    }
-  }
-  /** A call waits for somebody. */
-  waits(ref, { name, input }) {
-    this.#call(ref, {
-      name,
-      args: sayValue2(input),
-      state: "waiting"
-    });
-  }
-  /** What the user says, before the service has told of it. */
-  said(text2) {
-    this.#push({
-      kind: "user",
-      id: this.#id(),
-      text: text2,
-      isPinned: false
-    });
-  }
-  /** Says something in between. */
-  note(text2, tone) {
-    this.#push({
-      kind: "note",
-      id: this.#id(),
-      tone,
-      text: text2
-    });
-  }
-  #id() {
-    return `n${this.#next++}`;
-  }
-  #known(ref) {
-    return this.#items[this.#calls.get(ref) ?? -1];
-  }
-  #push(item) {
-    const seq = item.id.match(/^e(\d+)(?:\.\d+)?$/)?.[1];
-    if (seq !== void 0) this.#place(Number(seq));
-    this.#items.push(item);
-    this.#isOpen = false;
-  }
-  /** The item that comes next is of an entry. */
-  #place(seq) {
-    const places = this.#places.get(seq);
-    if (places === void 0) this.#places.set(seq, [
-      this.#items.length
-    ]);
-    else places.push(this.#items.length);
-  }
-  /** Whether the last item is text that goes on. */
-  #isOpen = false;
-  #close() {
-    this.#isOpen = false;
-  }
-  #say(kind, text2) {
-    if (text2 === "") return;
-    const last = this.#items.at(-1);
-    if (this.#isOpen && last?.kind === kind) {
-      this.#items[this.#items.length - 1] = {
-        ...last,
-        text: last.text + text2
-      };
-      return;
-    }
-    this.#items.push({
-      kind,
-      id: this.#id(),
-      text: text2
-    });
-    this.#isOpen = true;
-  }
-  #call(ref, change2) {
-    const known = this.#known(ref);
-    if (known !== void 0) {
-      this.#items[this.#calls.get(ref) ?? 0] = {
-        ...known,
-        ...change2
-      };
-      return;
-    }
-    this.#calls.set(ref, this.#items.length);
-    this.#push({
-      kind: "call",
-      id: ref,
-      args: "",
-      state: "running",
-      output: null,
-      isShortened: false,
-      ms: null,
-      progress: null,
-      ...change2
-    });
-  }
-  /** Whether the last point was counted. */
-  #isCounted = false;
-  /** Takes a count where the step has one, else the lowest of its bounds: it is nearest to what is billed. */
-  #point({ tokens, tier }) {
-    const last = this.points.length - 1;
-    if (last < 0) return;
-    if (tier !== "bound") this.#isCounted = true;
-    else if (this.#isCounted) return;
-    this.points[last] = tier === "bound" ? Math.min(tokens, this.points[last] ?? Infinity) : tokens;
-  }
-  #mark(phase, facts) {
-    const { reason, pairs = 0, method = null, tokensBefore = null, tokensAfter = null, resolved = null } = facts;
-    const step = this.points.length;
-    const mark = {
-      phase,
-      step,
-      pairs,
-      method,
-      tokensBefore,
-      tokensAfter,
-      reason,
-      resolved
-    };
-    this.marks.push(mark);
-    this.#push({
-      kind: "compaction",
-      id: this.#id(),
-      mark
-    });
-  }
-  #end(reason, id) {
-    const text2 = ENDS[reason];
-    if (text2 !== void 0) this.#push({
-      kind: "note",
-      id: `end ${id}`,
-      tone: "plain",
-      text: text2
-    });
-  }
-};
-
-var PAUSE_MS = {
-  least: 250,
-  most: 2e3,
-  share: 4
-};
-var Pace = class {
-  #once;
-  #isAtIt = false;
-  #isAsked = false;
-  /** Makes it. */
-  constructor(once) {
-    this.#once = once;
-  }
-  /** Asks for it. */
-  async ask() {
-    if (this.#isAtIt) {
-      this.#isAsked = true;
-      return;
-    }
-    this.#isAtIt = true;
-    const began = performance.now();
-    await this.#once();
-    const took = performance.now() - began;
-    setTimeout(() => {
-      this.#isAtIt = false;
-      if (!this.#isAsked) return;
-      this.#isAsked = false;
-      void this.ask();
-    }, Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, PAUSE_MS.share * took)));
-  }
-};
-
-var ANSWERED = /* @__PURE__ */ new Set([
-  "call_not_pending",
-  "turn_not_paused",
-  "turn_running",
-  "turn_over"
-]);
-var Session = class {
-  name;
-  #client;
-  #onChange;
-  items = new Items();
-  standing = "loading";
-  /** Why it failed. */
-  problem = "";
-  /** What is told of the turn until it is over. */
-  notice = "";
-  context = null;
-  pending = [];
-  /** The agent that answered last, null for a new session. */
-  agent = null;
-  #turn = null;
-  /** The turn that was stopped last. */
-  #stopped = null;
-  #isOver = false;
-  /** Whether the service has anything of it. */
-  #isStored = false;
-  #looks = new Pace(() => this.#look());
-  /** Makes it; `load()` reads what there is. */
-  constructor(client, { name, onChange }) {
-    this.#client = client;
-    this.name = name;
-    this.#onChange = onChange;
-  }
-  /** Whether the turn is to end, which takes its time while the service is away. */
-  get isStopping() {
-    return this.#stopped !== null && this.#stopped === this.#turn;
-  }
-  /** Reads what there is, and goes on with a turn that runs. */
-  async load() {
-    if (!SESSION_ID.test(this.name)) return this.#set("misnamed");
-    this.#set("loading");
-    try {
-      const details = await this.#client.sessions.get(this.name);
-      const entries = await this.#entries();
-      if (this.#isOver) return;
-      this.agent = details.agent;
-      this.#isStored = true;
-      void this.#looks.ask();
-      await this.#take(details, entries);
-    } catch (error) {
-      if (error instanceof ClientError && error.code === "session_not_found") {
-        this.items = new Items();
-        this.context = null;
-        this.#isStored = false;
-        return this.#set("idle");
-      }
-      this.#fail(error);
-    }
-  }
-  /** Looks whether another window has gone on with the session, and shows what came of it. */
-  async refresh() {
-    const { standing } = this;
-    if (!this.#isStored || standing !== "idle" && standing !== "paused") return;
-    try {
-      const { running, paused, entries, view } = await this.#client.sessions.get(this.name);
-      const isShown = running === null && (paused?.pending.length ?? 0) === this.pending.length && entries === this.context?.atoms.at(-1)?.to && view === this.context.view;
-      if (isShown || this.#isOver || this.standing !== standing) return;
-    } catch (error) {
-      if (error instanceof ClientError && error.status === 0) return;
-    }
-    await this.load();
-  }
-  /** Begins a session that is known to be new. */
-  begin() {
-    this.#set("idle");
-  }
-  /** The service wants a key first. */
-  lock() {
-    this.#set("locked");
-  }
-  /** Leaves the session; what runs goes on. */
-  close() {
-    this.#isOver = true;
-  }
-  /** Sends a message: to the turn that runs, or as a new one. */
-  async send(input, agent) {
-    if (this.standing === "running" && this.#turn !== null) {
-      try {
-        await this.#turn.send(input);
-      } catch (error) {
-        this.items.note(sayError(error), "bad");
-        this.#onChange();
-      }
-      return;
-    }
-    this.notice = "";
-    this.items.said(input);
-    const named2 = this.agent ?? agent;
-    await this.#play(this.#client.turn({
-      session: this.name,
-      input,
-      // Who leaves the page comes back to it.
-      onDisconnect: "continue",
-      ...named2 === null ? {} : {
-        agent: named2
-      }
-    }));
-  }
-  /** Ends the turn that runs or waits. */
-  async stop() {
-    const turn = this.#turn;
-    if (turn === null) return;
-    this.#stopped = turn;
-    this.#onChange();
-    try {
-      await turn.cancel();
-      if (this.standing === "paused") await this.load();
-    } catch (error) {
-      this.#stopped = null;
-      this.#fail(error);
-    }
-  }
-  /** Answers one of the calls that wait. */
-  async answer(answer) {
-    const turn = this.#turn;
-    if (turn === null) return;
-    try {
-      await turn.answer("result" in answer ? {
-        results: [
-          answer.result
-        ]
-      } : {
-        approvals: [
-          answer.approval
-        ]
-      });
-    } catch (error) {
-      if (error instanceof ClientError && ANSWERED.has(error.code)) {
-        this.notice = "Already answered in another window.";
-        return await this.load();
-      }
-      await this.load();
-      this.items.note(sayError(error), "bad");
-      return this.#onChange();
-    }
-    const { ref } = "result" in answer ? answer.result : answer.approval;
-    await this.#play(turn, {
-      pending: this.pending.filter((call) => call.ref !== ref)
-    });
-  }
-  async #entries() {
-    const entries = [];
-    for (let from = 0; from !== null; ) {
-      const page = await this.#client.sessions.messages(this.name, {
-        from
-      });
-      entries.push(...page.entries);
-      from = page.next;
-    }
-    return entries;
-  }
-  /** Shows what is stored. Of a turn that runs only the input is taken from there: its events tell all the rest. */
-  async #take({ running, paused }, entries) {
-    const items = new Items();
-    const isTold = (entry) => running !== null && entry.turn === running.turn && (entry.kind !== "user" || entry.mail !== void 0);
-    for (const entry of entries) if (!isTold(entry)) items.entry(entry);
-    this.items = items;
-    if (paused !== null) {
-      this.#turn = this.#client.follow(paused.turn);
-      this.pending = paused.pending;
-      for (const call of this.pending) items.waits(call.ref, call);
-      return this.#set("paused");
-    }
-    this.pending = [];
-    if (running === null) return this.#set("idle");
-    try {
-      await this.#play(this.#client.follow(running.turn), {
-        isFollowed: true
-      });
-    } catch (error) {
-      if (!(error instanceof ClientError && [
-        "stream_lost",
-        "turn_not_found"
-      ].includes(error.code))) {
-        throw error;
-      }
-      for (const entry of entries) if (isTold(entry)) items.entry(entry);
-      this.#set("idle");
-    }
-  }
-  /** Shows the events of a turn to its end, or to where it waits. */
-  async #play(turn, { isFollowed = false, pending = [] } = {}) {
-    this.#turn = turn;
-    this.pending = pending;
-    this.#set("running");
-    const { items } = this;
-    try {
-      for await (const event of turn) {
-        if (this.#isOver) return;
-        this.#isStored = true;
-        items.event(event);
-        if (event.type === "turn.started") this.agent = event.agent;
-        if (!event.type.endsWith(".delta")) void this.#looks.ask();
-        this.#onChange();
-      }
-      if (turn.pending.length > 0 && this.isStopping) return await this.load();
-      this.pending = turn.pending;
-      if (this.pending.length === 0) this.notice = "";
-      this.#set(this.pending.length > 0 ? "paused" : "idle");
-    } catch (error) {
-      if (isFollowed) throw error;
-      if (!(error instanceof ClientError && [
-        "turn_running",
-        "turn_paused"
-      ].includes(error.code))) {
-        return this.#fail(error);
-      }
-      await this.load();
-      this.items.note(error.message, "bad");
-      this.#onChange();
-    } finally {
-      void this.#looks.ask();
-    }
-  }
-  /** Looks at the context. */
-  async #look() {
-    if (!this.#isStored || this.#isOver) return;
-    try {
-      this.context = await this.#client.sessions.context(this.name);
-      if (!this.#isOver) this.#onChange();
-    } catch (error) {
-      if (!(error instanceof ClientError)) throw error;
-    }
-  }
-  #set(standing) {
-    this.standing = standing;
-    if (!this.#isOver) this.#onChange();
-  }
-  #fail(error) {
-    if (this.#isOver) return;
-    if (error instanceof ClientError && error.status === 401) return this.#set("locked");
-    if (isRefusal(error)) {
-      this.items.note(error.message, "bad");
-      return this.#set("idle");
-    }
-    this.problem = sayError(error);
-    this.#set("failed");
-  }
-};
 function sayError(error) {
   return error instanceof Error ? error.message : String(error);
 }
@@ -2716,7 +2138,7 @@ function Ledger({ client, session, context: { summary } }) {
     <ol class="ledger-lines">${shown.map((line, at2) => m2`<${Line} key=${line.ref ?? at2} line=${line} client=${client} session=${session} />`)}</ol>
     ${shown.length < lines.length && m2`<p><button type="button" onClick=${() => setAll(true)}>Show ${grouped(lines.length - shown.length)} more lines</button></p>`}`;
 }
-var STATES2 = {
+var STATES = {
   raw: "The model sees it as it is.",
   shortened: "The model sees a shortened result; this is the whole one.",
   pinned: "The model sees it word for word.",
@@ -2732,7 +2154,7 @@ function Atom({ atom, client, session }) {
   const { from, to, tokens, shown, state: state2, open, pinnedBy } = atom;
   const reference = to - from === 1 ? `e${from}` : `e${from}..e${to - 1}`;
   return m2`
-    <p class="lead">${STATES2[state2]} ${pinnedBy === void 0 ? "" : PINNED[pinnedBy]} ${open ? "A call of it has no result yet, so no cut may pass it." : ""}</p>
+    <p class="lead">${STATES[state2]} ${pinnedBy === void 0 ? "" : PINNED[pinnedBy]} ${open ? "A call of it has no result yet, so no cut may pass it." : ""}</p>
     <p class="facts"><span><code>${reference}</code></span> <span>${plural(to - from, "message")}</span>
           <span>${plural(tokens, "token")}${shown === tokens ? "" : `, of which the model is shown ${grouped(shown)}`}</span></p>
     <${Original} client=${client} session=${session} reference=${reference} />
@@ -4908,8 +4330,8 @@ function markdown(text2) {
   }
 }
 
-var GLANCE2 = 90;
-var STATES3 = {
+var GLANCE = 90;
+var STATES2 = {
   writing: "is being written",
   running: "running",
   waiting: "waits for you",
@@ -4932,7 +4354,7 @@ function glanceAt(args) {
     }
   } catch {
   }
-  return glance(text2, GLANCE2);
+  return glance(text2, GLANCE);
 }
 function Call({ call }) {
   const { name, args, state: state2, output, isShortened, ms, progress } = call;
@@ -4940,7 +4362,7 @@ function Call({ call }) {
   return m2`
     <details class=${`call ${state2}`}>
       <summary><span class="dot" aria-hidden="true"></span><b>${name}</b> <span class="glance">${glanceAt(args)}</span>
-          <span class="state">${STATES3[state2]}${took}</span></summary>
+          <span class="state">${STATES2[state2]}${took}</span></summary>
       <div class="call-body">
           <p class="fine">Arguments · <code>${call.id}</code></p>
           <pre tabindex="0" aria-label="Arguments">${clipped(args)}</pre>
@@ -5434,11 +4856,598 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
   `;
 }
 
-var ENDS2 = /^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu;
+var ENDS = /^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu;
 function keyOf(text2) {
-  const key = text2.replace(ENDS2, "");
+  const key = text2.replace(ENDS, "");
   return /^[\x21-\x7e]*$/.test(key) ? key : null;
 }
+
+var SESSION_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
+
+var STATES3 = {
+  writing: "being written",
+  running: "running",
+  waiting: "waiting",
+  ok: "done",
+  error: "failed",
+  aborted: "aborted"
+};
+var GLANCE2 = 60;
+var ENDS2 = {
+  length: "The answer was cut off: it had reached its largest size.",
+  "content-filter": "The provider held the answer back.",
+  "max-steps": "The turn ended: it had used all its steps.",
+  aborted: "The turn was stopped."
+};
+var Items = class {
+  #items = [];
+  #calls = /* @__PURE__ */ new Map();
+  /** Tokens that each step of the session came to, null where nobody has told. */
+  points = [];
+  /** Compactions, deferrals and rejections. */
+  marks = [];
+  /** Whether any step was read from the log, which keeps of compactions only those that were applied. */
+  isFromLog = false;
+  /** What entries hold, by number: places of their items. */
+  #places = /* @__PURE__ */ new Map();
+  #next = 0;
+  /** All of them, in order. */
+  get all() {
+    return this.#items;
+  }
+  /** What an entry holds, in a few words; empty where nobody has told which items are of it. */
+  holds(seq) {
+    const told = (this.#places.get(seq) ?? []).map((at2) => {
+      const item = this.#items[at2];
+      if (item?.kind === "call") return `${item.name} ${STATES3[item.state]}`;
+      return item !== void 0 && "text" in item ? `\u201C${glance(item.text.slice(0, 4 * GLANCE2), GLANCE2)}\u201D` : "";
+    });
+    return told.slice(0, 3).join(", ") + (told.length > 3 ? ` and ${told.length - 3} more` : "");
+  }
+  /** Takes in an entry of the log. */
+  entry(entry) {
+    if (entry.compacted !== void 0) this.#mark("applied", entry.compacted);
+    if (entry.kind === "user") {
+      const { ref: ref2, message: { content: content2 }, pinned = false } = entry;
+      return this.#push({
+        kind: "user",
+        id: ref2,
+        text: sayContent(content2),
+        isPinned: pinned
+      });
+    }
+    if (entry.kind === "result") {
+      const { call, status, output, ms, cap } = entry;
+      return this.#call(call, {
+        state: status,
+        output: sayOutput(output),
+        ms,
+        isShortened: cap !== void 0,
+        name: entry.toolName
+      });
+    }
+    const { usage, message: { content }, calls = [], ref } = entry;
+    this.isFromLog = true;
+    this.points.push(usage === void 0 ? null : usage.inputTokens + usage.outputTokens);
+    for (const part of typeof content === "string" ? [
+      {
+        type: "text",
+        text: content
+      }
+    ] : content) {
+      if (part.type === "text" && part.text !== "") this.#place(entry.seq);
+      if (part.type === "text" || part.type === "reasoning") this.#say(part.type, part.text);
+      else if (part.type === "file") this.#say("text", sayContent([
+        part
+      ]));
+      else if (part.type === "tool-result") this.#say("text", sayOutput(part.output));
+      this.#close();
+    }
+    for (const { ref: ref2, name, input } of calls) {
+      this.#call(ref2, {
+        name,
+        args: sayValue2(input),
+        state: "running"
+      });
+    }
+    if (entry.reason === "length" || entry.reason === "content-filter") this.#end(entry.reason, ref);
+  }
+  /** Takes in an event. */
+  event(event) {
+    switch (event.type) {
+      case "user.message":
+        return this.#push({
+          kind: "user",
+          id: event.ref,
+          text: sayContent(event.input),
+          isPinned: false
+        });
+      case "step.started":
+        this.#close();
+        this.points.push(null);
+        this.#isCounted = false;
+        return;
+      case "text.delta":
+        return this.#say("text", event.text);
+      case "reasoning.delta":
+        return this.#say("reasoning", event.text);
+      case "part.end":
+        return this.#close();
+      case "part":
+        this.#close();
+        if (event.part.type === "file") this.#say("text", sayContent([
+          event.part
+        ]));
+        return this.#close();
+      case "tool.input.delta": {
+        const args = this.#known(event.ref)?.args ?? "";
+        return this.#call(event.ref, {
+          name: event.name,
+          args: args + event.delta,
+          state: "writing"
+        });
+      }
+      case "tool.call":
+        return this.#call(event.ref, {
+          name: event.name,
+          args: sayValue2(event.input),
+          state: "running"
+        });
+      case "tool.progress":
+        return this.#call(event.ref, {
+          name: event.name,
+          progress: sayValue2(event.data)
+        });
+      case "tool.result": {
+        const { ref, name, status, output, shortened, ms, denied } = event;
+        const said = denied === true ? "Not allowed" : sayValue2(output);
+        return this.#call(ref, {
+          name,
+          state: status,
+          output: said,
+          isShortened: shortened,
+          ms,
+          progress: null
+        });
+      }
+      case "context":
+        return this.#point(event);
+      case "compaction":
+        if (event.phase !== "started" && event.phase !== "nothing") this.#mark(event.phase, event);
+        return;
+      case "turn.paused":
+        for (const { ref, name, input } of event.pending) this.waits(ref, {
+          name,
+          input
+        });
+        return;
+      case "turn.finished":
+        return this.#end(event.reason, event.id);
+      case "error":
+        return this.note(event.message, "bad");
+    }
+  }
+  /** A call waits for somebody. */
+  waits(ref, { name, input }) {
+    this.#call(ref, {
+      name,
+      args: sayValue2(input),
+      state: "waiting"
+    });
+  }
+  /** What the user says, before the service has told of it. */
+  said(text2) {
+    this.#push({
+      kind: "user",
+      id: this.#id(),
+      text: text2,
+      isPinned: false
+    });
+  }
+  /** Says something in between. */
+  note(text2, tone) {
+    this.#push({
+      kind: "note",
+      id: this.#id(),
+      tone,
+      text: text2
+    });
+  }
+  #id() {
+    return `n${this.#next++}`;
+  }
+  #known(ref) {
+    return this.#items[this.#calls.get(ref) ?? -1];
+  }
+  #push(item) {
+    const seq = item.id.match(/^e(\d+)(?:\.\d+)?$/)?.[1];
+    if (seq !== void 0) this.#place(Number(seq));
+    this.#items.push(item);
+    this.#isOpen = false;
+  }
+  /** The item that comes next is of an entry. */
+  #place(seq) {
+    const places = this.#places.get(seq);
+    if (places === void 0) this.#places.set(seq, [
+      this.#items.length
+    ]);
+    else places.push(this.#items.length);
+  }
+  /** Whether the last item is text that goes on. */
+  #isOpen = false;
+  #close() {
+    this.#isOpen = false;
+  }
+  #say(kind, text2) {
+    if (text2 === "") return;
+    const last = this.#items.at(-1);
+    if (this.#isOpen && last?.kind === kind) {
+      this.#items[this.#items.length - 1] = {
+        ...last,
+        text: last.text + text2
+      };
+      return;
+    }
+    this.#items.push({
+      kind,
+      id: this.#id(),
+      text: text2
+    });
+    this.#isOpen = true;
+  }
+  #call(ref, change2) {
+    const known = this.#known(ref);
+    if (known !== void 0) {
+      this.#items[this.#calls.get(ref) ?? 0] = {
+        ...known,
+        ...change2
+      };
+      return;
+    }
+    this.#calls.set(ref, this.#items.length);
+    this.#push({
+      kind: "call",
+      id: ref,
+      args: "",
+      state: "running",
+      output: null,
+      isShortened: false,
+      ms: null,
+      progress: null,
+      ...change2
+    });
+  }
+  /** Whether the last point was counted. */
+  #isCounted = false;
+  /** Takes a count where the step has one, else the lowest of its bounds: it is nearest to what is billed. */
+  #point({ tokens, tier }) {
+    const last = this.points.length - 1;
+    if (last < 0) return;
+    if (tier !== "bound") this.#isCounted = true;
+    else if (this.#isCounted) return;
+    this.points[last] = tier === "bound" ? Math.min(tokens, this.points[last] ?? Infinity) : tokens;
+  }
+  #mark(phase, facts) {
+    const { reason, pairs = 0, method = null, tokensBefore = null, tokensAfter = null, resolved = null } = facts;
+    const step = this.points.length;
+    const mark = {
+      phase,
+      step,
+      pairs,
+      method,
+      tokensBefore,
+      tokensAfter,
+      reason,
+      resolved
+    };
+    this.marks.push(mark);
+    this.#push({
+      kind: "compaction",
+      id: this.#id(),
+      mark
+    });
+  }
+  #end(reason, id) {
+    const text2 = ENDS2[reason];
+    if (text2 !== void 0) this.#push({
+      kind: "note",
+      id: `end ${id}`,
+      tone: "plain",
+      text: text2
+    });
+  }
+};
+
+async function storedEntries(client, session) {
+  const entries = [];
+  for (let from = 0; from !== null; ) {
+    const page = await client.sessions.messages(session, {
+      from
+    });
+    entries.push(...page.entries);
+    from = page.next;
+  }
+  return entries;
+}
+
+var PAUSE_MS = {
+  least: 250,
+  most: 2e3,
+  share: 4
+};
+var Pace = class {
+  #once;
+  #clock;
+  #isAtIt = false;
+  #isAsked = false;
+  /** Makes it. */
+  constructor(once, clock) {
+    this.#once = once;
+    this.#clock = clock;
+  }
+  /** Asks for it. */
+  async ask() {
+    if (this.#isAtIt) {
+      this.#isAsked = true;
+      return;
+    }
+    this.#isAtIt = true;
+    const began = this.#clock.now();
+    try {
+      await this.#once();
+    } finally {
+      void this.#rest(this.#clock.now() - began);
+    }
+  }
+  async #rest(took) {
+    await this.#clock.sleep(Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, PAUSE_MS.share * took)));
+    this.#isAtIt = false;
+    if (!this.#isAsked) return;
+    this.#isAsked = false;
+    await this.ask();
+  }
+};
+
+var ANSWERED = /* @__PURE__ */ new Set([
+  "call_not_pending",
+  "turn_not_paused",
+  "turn_running",
+  "turn_over"
+]);
+var Session = class {
+  name;
+  #client;
+  #onChange;
+  items = new Items();
+  standing = "loading";
+  /** Why it failed. */
+  problem = "";
+  /** What is told of the turn until it is over. */
+  notice = "";
+  context = null;
+  pending = [];
+  /** The agent that answered last, null for a new session. */
+  agent = null;
+  #turn = null;
+  /** The turn that was stopped last. */
+  #stopped = null;
+  #isOver = false;
+  /** Whether the service has anything of it. */
+  #isStored = false;
+  #looks;
+  /** Makes it; `load()` reads what there is. */
+  constructor(client, { name, onChange, clock = systemClock }) {
+    this.#client = client;
+    this.#looks = new Pace(() => this.#look(), clock);
+    this.name = name;
+    this.#onChange = onChange;
+  }
+  /** Whether the turn is to end, which takes its time while the service is away. */
+  get isStopping() {
+    return this.#stopped !== null && this.#stopped === this.#turn;
+  }
+  /** Reads what there is, and goes on with a turn that runs. */
+  async load() {
+    if (!SESSION_ID.test(this.name)) return this.#set("misnamed");
+    this.#set("loading");
+    try {
+      const details = await this.#client.sessions.get(this.name);
+      const entries = await storedEntries(this.#client, this.name);
+      if (this.#isOver) return;
+      this.agent = details.agent;
+      this.#isStored = true;
+      void this.#looks.ask();
+      await this.#take(details, entries);
+    } catch (error) {
+      if (error instanceof ClientError && error.code === "session_not_found") {
+        this.items = new Items();
+        this.context = null;
+        this.#isStored = false;
+        return this.#set("idle");
+      }
+      this.#fail(error);
+    }
+  }
+  /** Looks whether another window has gone on with the session, and shows what came of it. */
+  async refresh() {
+    const { standing } = this;
+    if (!this.#isStored || standing !== "idle" && standing !== "paused") return;
+    try {
+      const { running, paused, entries, view } = await this.#client.sessions.get(this.name);
+      const isShown = running === null && (paused?.pending.length ?? 0) === this.pending.length && entries === this.context?.atoms.at(-1)?.to && view === this.context.view;
+      if (isShown) return;
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error;
+      if (!isRefusal(error)) return;
+    }
+    if (!this.#isOver && this.standing === standing) await this.load();
+  }
+  /** Begins a session that is known to be new. */
+  begin() {
+    this.#set("idle");
+  }
+  /** The service wants a key first. */
+  lock() {
+    this.#set("locked");
+  }
+  /** Leaves the session; what runs goes on. */
+  close() {
+    this.#isOver = true;
+  }
+  /** Sends a message: to the turn that runs, or as a new one. */
+  async send(input, agent) {
+    if (this.standing === "running" && this.#turn !== null) {
+      try {
+        await this.#turn.send(input);
+      } catch (error) {
+        this.items.note(sayError(error), "bad");
+        this.#onChange();
+      }
+      return;
+    }
+    this.notice = "";
+    this.items.said(input);
+    const named2 = this.agent ?? agent;
+    await this.#play(this.#client.turn({
+      session: this.name,
+      input,
+      // Who leaves the page comes back to it.
+      onDisconnect: "continue",
+      ...named2 === null ? {} : {
+        agent: named2
+      }
+    }));
+  }
+  /** Ends the turn that runs or waits. */
+  async stop() {
+    const turn = this.#turn;
+    if (turn === null) return;
+    this.#stopped = turn;
+    this.#onChange();
+    try {
+      await turn.cancel();
+      if (this.standing === "paused") await this.load();
+    } catch (error) {
+      this.#stopped = null;
+      this.#fail(error);
+    }
+  }
+  /** Answers one of the calls that wait. */
+  async answer(answer) {
+    const turn = this.#turn;
+    if (turn === null) return;
+    try {
+      await turn.answer("result" in answer ? {
+        results: [
+          answer.result
+        ]
+      } : {
+        approvals: [
+          answer.approval
+        ]
+      });
+    } catch (error) {
+      if (error instanceof ClientError && ANSWERED.has(error.code)) {
+        this.notice = "Already answered in another window.";
+        return await this.load();
+      }
+      await this.load();
+      this.items.note(sayError(error), "bad");
+      return this.#onChange();
+    }
+    const { ref } = "result" in answer ? answer.result : answer.approval;
+    await this.#play(turn, {
+      pending: this.pending.filter((call) => call.ref !== ref)
+    });
+  }
+  /** Shows what is stored. Of a turn that runs only the input is taken from there: its events tell all the rest. */
+  async #take({ running, paused }, entries) {
+    const items = new Items();
+    const isTold = (entry) => running !== null && entry.turn === running.turn && (entry.kind !== "user" || entry.mail !== void 0);
+    for (const entry of entries) if (!isTold(entry)) items.entry(entry);
+    this.items = items;
+    if (paused !== null) {
+      this.#turn = this.#client.follow(paused.turn);
+      this.pending = paused.pending;
+      for (const call of this.pending) items.waits(call.ref, call);
+      return this.#set("paused");
+    }
+    this.pending = [];
+    if (running === null) return this.#set("idle");
+    try {
+      await this.#play(this.#client.follow(running.turn), {
+        isFollowed: true
+      });
+    } catch (error) {
+      if (!(error instanceof ClientError && [
+        "stream_lost",
+        "turn_not_found"
+      ].includes(error.code))) {
+        throw error;
+      }
+      for (const entry of entries) if (isTold(entry)) items.entry(entry);
+      this.#set("idle");
+    }
+  }
+  /** Shows the events of a turn to its end, or to where it waits. */
+  async #play(turn, { isFollowed = false, pending = [] } = {}) {
+    this.#turn = turn;
+    this.pending = pending;
+    this.#set("running");
+    const { items } = this;
+    try {
+      for await (const event of turn) {
+        if (this.#isOver) return;
+        this.#isStored = true;
+        items.event(event);
+        if (event.type === "turn.started") this.agent = event.agent;
+        if (!event.type.endsWith(".delta")) void this.#looks.ask();
+        this.#onChange();
+      }
+      if (turn.pending.length > 0 && this.isStopping) return await this.load();
+      this.pending = turn.pending;
+      if (this.pending.length === 0) this.notice = "";
+      this.#set(this.pending.length > 0 ? "paused" : "idle");
+    } catch (error) {
+      if (isFollowed) throw error;
+      if (!(error instanceof ClientError && [
+        "turn_running",
+        "turn_paused"
+      ].includes(error.code))) {
+        return this.#fail(error);
+      }
+      await this.load();
+      this.items.note(error.message, "bad");
+      this.#onChange();
+    } finally {
+      void this.#looks.ask();
+    }
+  }
+  /** Looks at the context. */
+  async #look() {
+    if (!this.#isStored || this.#isOver) return;
+    try {
+      this.context = await this.#client.sessions.context(this.name);
+      if (!this.#isOver) this.#onChange();
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error;
+    }
+  }
+  #set(standing) {
+    this.standing = standing;
+    if (!this.#isOver) this.#onChange();
+  }
+  #fail(error) {
+    if (this.#isOver) return;
+    if (error instanceof ClientError && error.status === 401) return this.#set("locked");
+    if (isRefusal(error)) {
+      this.items.note(error.message, "bad");
+      return this.#set("idle");
+    }
+    this.problem = sayError(error);
+    this.#set("failed");
+  }
+};
 
 var DEMO = {
   agent: "demo",
