@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { once } from "../core/once.ts";
 import { byName, listOf, requireOptions, type Rule, secret, text } from "../core/options.ts";
 import { type Auth, bearerOf } from "./auth.ts";
 
@@ -39,16 +40,16 @@ export function apiKeys(keys: Readonly<Record<string, string | readonly string[]
     [found].flat().map((key) => ({ tenant, key: requireKey(tenant, key) }))
   );
   if (all.length === 0) throw new TypeError("Cannot use API keys: found none, wanted at least one");
-  const makeHashes = () =>
-    Promise.all(all.map(async ({ tenant, key }) => ({ tenant, hash: await hashOf(key) })));
-  let known: ReturnType<typeof makeHashes> | undefined;
+  const known = once(() =>
+    Promise.all(all.map(async ({ tenant, key }) => ({ tenant, hash: await hashOf(key) })))
+  );
   const check: Auth = async ({ headers }) => {
     const shown = bearerOf(headers) ?? headers.get("x-api-key");
     if (shown === null) return null;
     const hash = await digest(shown);
     let tenant: string | null = null;
     // All of them, whether or not one has matched.
-    for (const one of await (known ??= makeHashes())) if (isSame(one.hash, hash)) tenant = one.tenant;
+    for (const one of await known()) if (isSame(one.hash, hash)) tenant = one.tenant;
     return tenant === null ? null : { tenant };
   };
   return Object.assign(check, {

@@ -5,6 +5,7 @@
  */
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import { SelvageError } from "../core/errors.ts";
+import { once } from "../core/once.ts";
 import {
   aClock,
   anything,
@@ -108,9 +109,7 @@ export function jwt(options: JwtOptions): Auth {
     );
   }
   const url = typeof jwks === "string" || jwks instanceof URL ? new URL(jwks) : null;
-  let loaded: Promise<(token: string) => Promise<JWTPayload | null>> | null = null;
-
-  async function load(): Promise<(token: string) => Promise<JWTPayload | null>> {
+  const verifier = once(async () => {
     const { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, jwtVerify } = await import("jose");
     const keys: JWTVerifyGetKey = url === null
       ? createLocalJWKSet(structuredClone(jwks) as Parameters<typeof createLocalJWKSet>[0])
@@ -119,7 +118,7 @@ export function jwt(options: JwtOptions): Auth {
         timeoutDuration: KEYS_TIMEOUT_MS,
         [customFetch]: fetchKeys,
       });
-    return async (token) => {
+    return async (token: string): Promise<JWTPayload | null> => {
       try {
         const { payload } = await jwtVerify(token, keys, {
           issuer: [issuer].flat(),
@@ -142,13 +141,13 @@ export function jwt(options: JwtOptions): Auth {
         );
       }
     };
-  }
+  });
 
   const check: Auth = async ({ headers }) => {
     const token = bearerOf(headers);
     // What has no two dots is no such token: an API key, for another auth.
     if (token === null || token.split(".").length !== 3) return null;
-    const payload = await (await (loaded ??= load()))(token);
+    const payload = await (await verifier())(token);
     const tenant = payload?.[tenantClaim];
     const user = payload?.[userClaim];
     return typeof tenant === "string" && typeof user === "string" ? { tenant, user } : null;

@@ -5,6 +5,7 @@
  * @module
  */
 import { Hono, type Next } from "hono";
+import { once } from "../core/once.ts";
 import type { AppEnv } from "./env.ts";
 
 /** Routes that are made later. */
@@ -19,11 +20,11 @@ export interface LaterRoutes {
 
 /** Adds routes to an app. */
 export function addLater(app: Hono<AppEnv>, { at, routes, load }: LaterRoutes): void {
-  let loading: Promise<Hono<AppEnv>> | undefined;
+  const loaded = once(async () => new Hono<AppEnv>().route(at, await load()));
   for (const route of routes) {
     const [method = "", path = ""] = route.split(" ");
     app.on(method, path, async (c, next) => {
-      const made = await (loading ??= load().then((own) => new Hono<AppEnv>().route(at, own)));
+      const made = await loaded();
       const run = made.routes
         .filter((one) => one.method === method && one.path === path)
         .reduceRight<Next>((rest, { handler }) => async () => {

@@ -6,6 +6,7 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, Owner, SessionKey, Store } from "../ports.ts";
+import { type Bucket, filled, giveBack, limitHeaders, take } from "./bucket.ts";
 import { leaseAt, turnName } from "./host/places.ts";
 import type { Limits } from "./limits.ts";
 import { Notes } from "./notes.ts";
@@ -27,13 +28,6 @@ const RUNNING_KNOWN_MS = 25 * 3_600_000;
 /** The claim that says who runs. */
 const RUNNING = { name: "limit/running", ttlMs: RUNNING_KNOWN_MS };
 
-/** What is left of the turns of a minute; it fills up steadily. `by` tells equal values of two writers apart. */
-interface Bucket {
-  readonly left: number;
-  readonly at: number;
-  readonly by: string;
-}
-
 /** Lets a turn out again, which has ended, or has not started: then it is not charged. */
 export type Leave = (end?: { readonly hasStarted: boolean }) => Promise<void>;
 
@@ -45,10 +39,19 @@ interface Place {
   readonly mark: string;
 }
 
-/** Turns that run, by id. */
+/** Turns that run, by id. `by` tells equal values of two writers apart. */
 interface Running {
   readonly turns: Readonly<Record<string, Place>>;
   readonly by: string;
+}
+
+/** A turn among those of a minute: it counts for the group, and the owner is told. */
+interface Minute {
+  readonly owner: Owner;
+  readonly group: Owner;
+  readonly limit: number;
+  /** Its id, where another request may ask for the same one; else null. */
+  readonly turn: string | null;
 }
 
 /** What {@link Quotas} needs. */
@@ -79,16 +82,17 @@ export class Quotas {
    * Lets a turn in; call what it returns when the turn has ended here, or could not start.
    *
    * @param owner Whose turn it is.
-   * @param entry The turn, and what its caller may have; `store` is where its session lives, by default where it is
-   *   counted.
+   * @param entry The turn, and what its caller may have; `isShared` where another request may ask for the same turn;
+   *   `store` is where its session lives, by default where it is counted.
    * @throws SelvageError `rate_limited` or `too_many_turns`.
    */
   async enter(
     owner: Owner,
-    { turn, session, limits, store = this.#store }: {
+    { turn, session, limits, isShared = false, store = this.#store }: {
       readonly turn: string;
       readonly session: string;
       readonly limits: Limits;
+      readonly isShared?: boolean;
       readonly store?: Store;
     },
   ): Promise<Leave> {
@@ -101,23 +105,29 @@ export class Quotas {
       limit: concurrentTurns,
       hasLease: store === this.#store,
     });
+    if (turnsPerMinute === undefined) return leave;
+    const minute = { owner, group, limit: turnsPerMinute, turn: isShared ? turn : null };
+    let isCharged: boolean;
     try {
-      if (turnsPerMinute !== undefined) await this.#take(owner, group, turnsPerMinute);
+      isCharged = await this.#take(minute);
     } catch (error) {
       await leave();
       throw error;
     }
     return async ({ hasStarted } = { hasStarted: true }) => {
       await leave();
-      if (!hasStarted && turnsPerMinute !== undefined) await this.#giveBack(owner, group, turnsPerMinute);
+      if (!hasStarted) await this.#giveBack(minute, isCharged);
     };
   }
 
-  /** Takes one of the turns of a minute. */
-  async #take(owner: Owner, group: Owner, limit: number): Promise<void> {
-    const { left, isTaken } = await this.#fill(group, limit, (left) => left >= 1 - 1e-9 ? left - 1 : null);
+  /** Takes one of the turns of a minute; says whether it did, for what is shared may have been taken before. */
+  async #take({ owner, group, limit, turn }: Minute): Promise<boolean> {
+    const { left, isCharged } = await this.#changeBucket(group, limit, (found) => {
+      const taken = take(found, turn);
+      return { bucket: taken?.bucket ?? null, result: { ...(taken?.bucket ?? found), ...taken } };
+    });
     const headers = this.#tell(owner, limit, left);
-    if (isTaken) return;
+    if (isCharged !== undefined) return isCharged;
     const seconds = Math.max(1, Math.ceil((1 - left) * 60 / limit));
     throw new SelvageError(
       "rate_limited",
@@ -128,37 +138,33 @@ export class Quotas {
   }
 
   /** Gives one back: what did not start is no turn. */
-  async #giveBack(owner: Owner, group: Owner, limit: number): Promise<void> {
-    const { left } = await this.#fill(group, limit, (left) => Math.min(limit, left + 1));
+  async #giveBack({ owner, group, limit, turn }: Minute, isCharged: boolean): Promise<void> {
+    const { left } = await this.#changeBucket(group, limit, (found) => {
+      const bucket = giveBack(found, { turn, isCharged, limit });
+      return { bucket, result: bucket };
+    });
     this.#tell(owner, limit, left);
   }
 
   /** Changes what is left of the turns of a minute, once it has filled up until now; null leaves it as it was. */
-  async #fill(
+  #changeBucket<Result>(
     group: Owner,
     limit: number,
-    change: (left: number) => number | null,
-  ): Promise<{ readonly left: number; readonly isTaken: boolean }> {
-    return await this.#change<Bucket, { left: number; isTaken: boolean }>(
+    change: (found: Required<Bucket>) => { readonly bucket: Bucket | null; readonly result: Result },
+  ): Promise<Result> {
+    return this.#change<Bucket & { readonly by: string }, Result>(
       group,
       { name: "limit/minute", ttlMs: 2 * MINUTE_MS },
       (before, by) => {
-        const now = this.#clock.now();
-        const passed = Math.max(0, now - (before?.at ?? now));
-        const found = Math.min(limit, (before?.left ?? limit) + passed * limit / MINUTE_MS);
-        const left = change(found);
-        const value = left === null ? null : { left, at: Math.max(now, before?.at ?? now), by };
-        return { value, result: { left: left ?? found, isTaken: left !== null } };
+        const { bucket, result } = change(filled(before, { limit, now: this.#clock.now() }));
+        return { value: bucket && { ...bucket, by }, result };
       },
     );
   }
 
   /** Notes for the response how many turns are left; returns the headers that say so. */
   #tell(owner: Owner, limit: number, left: number): Readonly<Record<string, string>> {
-    const headers = {
-      "ratelimit-policy": `"turns";q=${limit};w=60`,
-      ratelimit: `"turns";r=${Math.floor(left + 1e-9)};t=${Math.ceil((limit - left) * 60 / limit)}`,
-    };
+    const headers = limitHeaders(limit, left);
     this.#notes.of(owner).headers = headers;
     return headers;
   }

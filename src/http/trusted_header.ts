@@ -4,6 +4,7 @@
  * @module
  */
 import type { BlockList } from "node:net";
+import { once } from "../core/once.ts";
 import { listOf, optionsOf, requireOptions, rule, text } from "../core/options.ts";
 import type { Auth } from "./auth.ts";
 
@@ -73,11 +74,11 @@ export function trustedHeader(
   const { tenant = "default", tenantHeader } = options;
   const trusted = proxies.flatMap((proxy) => proxyOf(proxy) ?? []);
   if (trusted.length === 0) throw new TypeError("Cannot trust a header: found no proxy, wanted an address");
-  let list: Promise<BlockList> | undefined;
+  const list = once(() => listProxies(trusted));
   return async ({ headers }, { peer }) => {
     const family = familyOf(peer ?? "");
     if (peer === null || family === null) return null;
-    if (!(await (list ??= listProxies(trusted))).check(peer, family)) return null;
+    if (!(await list()).check(peer, family)) return null;
     const user = single(headers, name);
     const of = tenantHeader === undefined ? tenant : single(headers, tenantHeader);
     return user === null || of === null ? null : { tenant: of, user };

@@ -4,8 +4,8 @@ import type { AppEnv } from "../../src/http/env.ts";
 import { addLater } from "../../src/http/later.ts";
 
 /** Routes that count how often they were made. */
-function makeLater() {
-  const seen = { made: 0 };
+function makeLater(failures = 0) {
+  const seen = { made: 0, failures };
   const app = new Hono<AppEnv>();
   app.use(async (c, next) => {
     c.set("requestId", "r1");
@@ -18,6 +18,7 @@ function makeLater() {
     routes: ["POST /v1/things/:id", "GET /v1/things/:id", "GET /v1/broken"],
     load: async () => {
       seen.made++;
+      if (seen.failures-- > 0) throw new Error("the module cannot be had");
       const own = new Hono<AppEnv>();
       const limited = async (_: unknown, next: () => Promise<void>) => await next();
       own.post("/things/:id", limited, (c) => c.text(`${c.get("requestId")} ${c.req.param("id")}`, 201));
@@ -48,6 +49,19 @@ Deno.test("addLater() makes routes with the first request, once, and they answer
   deepEqual(answers.map(({ headers }) => headers.get("x-behind")), Array(5).fill("yes"));
   const texts = await Promise.all(answers.map((answer) => answer.text()));
   deepEqual(texts, ["r1 a", '{"id":"b"}', "r1 c", "failed: not mine", "failed: not mine"]);
+});
+
+Deno.test("addLater() makes routes anew for the next request where they could not be made", async () => {
+  const { app, seen } = makeLater(1);
+  const ask = () => app.request("/v1/things/a", { method: "POST" });
+  const failed = await Promise.all([ask(), ask()]);
+  deepEqual(
+    await Promise.all(failed.map((answer) => answer.text())),
+    Array(2).fill("failed: the module cannot be had"),
+  );
+  equal((await ask()).status, 201);
+  equal((await ask()).status, 201);
+  equal(seen.made, 2);
 });
 
 Deno.test("addLater() lists its routes before they are made", () => {

@@ -74,15 +74,21 @@ export async function addTurn(
  */
 export async function addFor(
   parts: HostParts,
-  { owner, clientSignal, limits, turn, key: { session }, stop, onDisconnect, add }:
-    & Pick<HostRequest, "owner" | "clientSignal">
+  { owner, clientSignal, idempotency, limits, turn, key: { session }, stop, onDisconnect, add }:
+    & HostRequest
     & Pick<TurnRun, "turn" | "key" | "stop" | "onDisconnect">
     & { readonly limits: Limits; readonly add: (onEnd: () => Promise<void>) => Promise<FollowedTurn> },
 ): Promise<FollowedTurn> {
   const onGone = (): void => stop.abort(new DOMException("The client has gone", "AbortError"));
   if (onDisconnect === "abort") clientSignal.addEventListener("abort", onGone, { once: true });
   try {
-    const leave = await parts.quotas.enter(owner, { turn, session, limits, store: parts.store });
+    const leave = await parts.quotas.enter(owner, {
+      turn,
+      session,
+      limits,
+      isShared: idempotency !== undefined,
+      store: parts.store,
+    });
     let hasBegun = false;
     try {
       const added = await add(async () => {

@@ -99,8 +99,7 @@ async function isStillborn(
 
 async function begin(
   parts: HostParts,
-  { agent, owner, turn, session, onDisconnect, clientSignal, prepare, idempotency: _, ...asked }:
-    NamedRequest,
+  { agent, owner, turn, session, onDisconnect, clientSignal, prepare, idempotency, ...asked }: NamedRequest,
 ): Promise<StartedTurn> {
   const { input } = asked;
   const { drain, notes } = parts;
@@ -128,6 +127,7 @@ async function begin(
       }
     }
   };
-  const begun = await addFor(parts, { owner, clientSignal, limits, ...run, add });
+  const repeated = idempotency === undefined ? {} : { idempotency };
+  const begun = await addFor(parts, { owner, clientSignal, ...repeated, limits, ...run, add });
   return { ...begun.follow(0), turn, session, isReplay: false };
 }
