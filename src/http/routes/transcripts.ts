@@ -5,7 +5,7 @@
  */
 import { Hono } from "hono";
 import * as z from "zod";
-import { compactTranscript, type CompactTranscriptOptions, isLedger } from "../../compaction/wire.ts";
+import { compactTranscript, isLedger } from "../../compaction/wire.ts";
 import { SelvageError } from "../../core/errors.ts";
 import { checkMessages } from "../../formats/check.ts";
 import { describeTranscript } from "../../formats/describe.ts";
@@ -50,8 +50,7 @@ const reading = {
   model: z.string().max(200).exactOptional(),
 };
 export const readingBody = z.strictObject(reading);
-export const compactBody = z.strictObject({
-  ...reading,
+const compaction = {
   budget: z.number(),
   policy: z.enum(["full", "backward"]).exactOptional(),
   lookback: z.number().min(0).exactOptional(),
@@ -61,13 +60,10 @@ export const compactBody = z.strictObject({
   summary: z.string().exactOptional(),
   repair: z.boolean().exactOptional(),
   plan: z.boolean().exactOptional(),
-});
-
-/** What a body says of the compaction, beside the transcript. */
-function wantedOf(body: z.infer<typeof compactBody>): CompactTranscriptOptions {
-  const beside = Object.entries(body).filter(([name]) => !Object.hasOwn(reading, name));
-  return Object.fromEntries(beside) as unknown as CompactTranscriptOptions;
-}
+};
+export const compactBody = z.strictObject({ ...reading, ...compaction });
+/** What a body says of the compaction alone. */
+const compactOptions = z.object(compaction);
 
 /** A transcript that was sent, and the text of each of its messages. */
 interface Sent<Body> {
@@ -176,7 +172,7 @@ export function transcriptRoutes(): Hono<AppEnv> {
 
   app.post("/compact", limitBody(MAX_BODY), async (c) => {
     const { body, reading, texts } = await receive(c.req.raw, compactBody);
-    const { messages, toSummarise, ...rest } = compactTranscript(reading, wantedOf(body));
+    const { messages, toSummarise, ...rest } = compactTranscript(reading, compactOptions.parse(body));
     const format = reading.format.name;
     const { plan } = body;
     if (plan !== true) return answer({ format, ...rest }, { messages }, texts);
