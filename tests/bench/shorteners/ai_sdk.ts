@@ -1,6 +1,6 @@
 /** The AI SDK: a function that prunes. */
 import { type ModelMessage, pruneMessages } from "ai";
-import { bySystem, type ChatMessage, greatest, parse, type Question, total } from "./chat.ts";
+import { bySystem, type ChatMessage, greatest, parse, type Question, saidBy, total } from "./chat.ts";
 
 /** Messages as the AI SDK has them; prompts of its providers are the same, if texts are parts. */
 export function toModel(messages: readonly ChatMessage[]): ModelMessage[] {
@@ -45,17 +45,9 @@ export function fromModel(messages: readonly ModelMessage[]): readonly ChatMessa
     }
     const text = content.map((part) => part.type === "text" ? part.text : "").join("");
     const calls = content.flatMap((part) =>
-      part.type !== "tool-call" ? [] : [{
-        id: part.toolCallId,
-        type: "function" as const,
-        function: { name: part.toolName, arguments: JSON.stringify(part.input) },
-      }]
+      part.type !== "tool-call" ? [] : [{ id: part.toolCallId, name: part.toolName, input: part.input }]
     );
-    return [{
-      role,
-      content: text === "" && role === "assistant" ? null : text,
-      ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    }];
+    return [saidBy(role, { text, calls })];
   });
 }
 

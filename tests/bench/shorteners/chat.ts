@@ -1,15 +1,18 @@
 /** Messages of Chat Completions, as all ways get and give them, and their size. */
 import { loadCounter } from "../../../src/tokens/counter.ts";
 
+/** A call of Chat Completions. */
+interface ChatCall {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
 /** A message of Chat Completions. */
 export interface ChatMessage {
   readonly role: string;
   readonly content?: string | null;
-  readonly tool_calls?: readonly {
-    readonly id: string;
-    readonly type: "function";
-    readonly function: { readonly name: string; readonly arguments: string };
-  }[];
+  readonly tool_calls?: readonly ChatCall[];
   readonly tool_call_id?: string;
 }
 
@@ -53,6 +56,39 @@ export function bySystem(
 ): readonly [system: readonly ChatMessage[], rest: readonly ChatMessage[]] {
   const isSystem = ({ role }: ChatMessage): boolean => role === "system";
   return [messages.filter(isSystem), messages.filter((message) => !isSystem(message))];
+}
+
+/** Counts messages of another form, each of them once: ways ask for the same ones again and again. */
+export function counterOf<Message extends object>(
+  tokens: (message: Message) => number,
+): (messages: readonly Message[]) => number {
+  const sizes = new WeakMap<Message, number>();
+  return (messages) =>
+    messages.reduce((sum, message) => {
+      const size = sizes.get(message) ?? tokens(message);
+      sizes.set(message, size);
+      return sum + size;
+    }, 0);
+}
+
+/** A message with what a model has said and called. */
+export function saidBy(
+  role: string,
+  { text, calls }: {
+    readonly text: string;
+    readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
+  },
+): ChatMessage {
+  const tool_calls = calls.map(({ id, name, input }): ChatCall => ({
+    id,
+    type: "function",
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  return {
+    role,
+    content: text === "" && role === "assistant" ? null : text,
+    ...(tool_calls.length === 0 ? {} : { tool_calls }),
+  };
 }
 
 /** The input of a call. */

@@ -11,10 +11,12 @@ import {
 import {
   bySystem,
   type ChatMessage,
+  counterOf,
   fakeSummary,
   greatest,
   parse,
   type Question,
+  saidBy,
   tokensOf,
   total,
 } from "./chat.ts";
@@ -41,28 +43,13 @@ function fromLangChain(message: BaseMessage | undefined): ChatMessage {
   if (HumanMessage.isInstance(message)) return { role: "user", content };
   if (ToolMessage.isInstance(message)) return { role: "tool", content, tool_call_id: message.tool_call_id };
   const calls = (message as AIMessage).tool_calls ?? [];
-  return {
-    role: "assistant",
-    content: content === "" ? null : content,
-    ...(calls.length === 0 ? {} : {
-      tool_calls: calls.map(({ id = "", name, args }) => ({
-        id,
-        type: "function",
-        function: { name, arguments: JSON.stringify(args) },
-      })),
-    }),
-  };
+  return saidBy("assistant", {
+    text: content,
+    calls: calls.map(({ id = "", name, args: input }) => ({ id, name, input })),
+  });
 }
 
-const sizes = new WeakMap<BaseMessage, number>();
-
-function countLangChain(messages: readonly BaseMessage[]): number {
-  return messages.reduce((sum, message) => {
-    const size = sizes.get(message) ?? tokensOf(fromLangChain(message));
-    sizes.set(message, size);
-    return sum + size;
-  }, 0);
-}
+const countLangChain = counterOf((message: BaseMessage) => tokensOf(fromLangChain(message)));
 
 /** The middleware as far as it is used: what it asks of a model, and its hook as the agent calls it. */
 const summarization = summarizationMiddleware as unknown as (options: {

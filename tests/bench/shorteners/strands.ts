@@ -10,7 +10,7 @@ import {
   ToolResultBlock,
   ToolUseBlock,
 } from "@strands-agents/sdk";
-import { bySystem, type ChatMessage, fakeSummary, parse, type Question, total } from "./chat.ts";
+import { bySystem, type ChatMessage, counterOf, fakeSummary, parse, type Question, saidBy, total } from "./chat.ts";
 
 // It warns of every window that it cannot make, and those that are too small are tried here too.
 const silence = (): void => {};
@@ -46,11 +46,7 @@ function blocksOf({ role, content, tool_calls, tool_call_id = "" }: ChatMessage)
 function fromStrands({ role, content }: Message): readonly ChatMessage[] {
   const text = content.map((block) => block.type === "textBlock" ? block.text : "").join("");
   const calls = content.flatMap((block) =>
-    block.type !== "toolUseBlock" ? [] : [{
-      id: block.toolUseId,
-      type: "function" as const,
-      function: { name: block.name, arguments: JSON.stringify(block.input) },
-    }]
+    block.type !== "toolUseBlock" ? [] : [{ id: block.toolUseId, name: block.name, input: block.input }]
   );
   const results = content.flatMap((block): ChatMessage[] =>
     block.type !== "toolResultBlock" ? [] : [{
@@ -61,12 +57,7 @@ function fromStrands({ role, content }: Message): readonly ChatMessage[] {
       ),
     }]
   );
-  const said = {
-    role,
-    content: text === "" ? null : text,
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  };
-  return text === "" && calls.length === 0 ? results : [...results, said];
+  return text === "" && calls.length === 0 ? results : [...results, saidBy(role, { text, calls })];
 }
 
 /** A manager as far as it is used: what it does with an agent's messages when they are too many. */
@@ -80,15 +71,7 @@ function reducerOf(manager: ConversationManager): Reducer {
   return manager as unknown as Reducer;
 }
 
-const sizes = new WeakMap<Message, number>();
-
-function sizeOf(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => {
-    const size = sizes.get(message) ?? total(fromStrands(message));
-    sizes.set(message, size);
-    return sum + size;
-  }, 0);
-}
+const sizeOf = counterOf((message: Message) => total(fromStrands(message)));
 
 /** `SlidingWindowConversationManager`, which counts messages: of its windows the largest within the budget. */
 export async function slide({ messages, budget }: Question): Promise<readonly ChatMessage[]> {
