@@ -11,6 +11,20 @@ import type { Transport } from "./transport.ts";
 /** What a stream of events is asked for with. */
 export const STREAM = { accept: "text/event-stream" } as const;
 
+/** Which turn: one that is to be started, or one that there is. */
+export type TurnStart =
+  | { readonly request: ClientTurnRequest }
+  | {
+    readonly turn: string;
+    readonly after?: string;
+    readonly request: Pick<ClientTurnRequest, "tools" | "approve" | "signal">;
+  };
+
+/** Whether a turn is known to go on without a connection; one that was started elsewhere may end. */
+export function goesOnAlone(start: TurnStart): boolean {
+  return !("turn" in start) && start.request.onDisconnect !== "abort";
+}
+
 /** A start: what is asked for, and its key. */
 export interface Start {
   readonly request: ClientTurnRequest;

@@ -9,21 +9,13 @@ import { answersFor, type ClientAnswers, type ClientInput, type ClientTurnReques
 import { ClientError, isRefusal } from "./error.ts";
 import { readEvents } from "./events.ts";
 import { type ClientTurnResult, SeenTurn } from "./seen.ts";
-import { askForTurn, nameOfTurn, type Start, STREAM } from "./start.ts";
+import { KeptStream } from "./kept.ts";
+import { askForTurn, goesOnAlone, nameOfTurn, type Start, STREAM, type TurnStart } from "./start.ts";
 import { newKey, type Transport } from "./transport.ts";
 import { Tries } from "./tries.ts";
 
 /** Milliseconds that a turn which is given up may take to say its name, so that it can be cancelled. */
 const NAME_MS = 5_000;
-
-/** Which turn: one that is to be started, or one that there is. */
-export type TurnStart =
-  | { readonly request: ClientTurnRequest }
-  | {
-    readonly turn: string;
-    readonly after?: string;
-    readonly request: Pick<ClientTurnRequest, "tools" | "approve" | "signal">;
-  };
 
 /**
  * A turn. It begins when its events are read first, by `for await` or `result()`; a stream that breaks is gone on with
@@ -54,7 +46,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   #mayRun = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
-  #next: Response | null = null;
+  readonly #next = new KeptStream();
 
   /** Makes it; `createClient()` does. */
   constructor(transport: Transport, start: TurnStart) {
@@ -117,6 +109,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       signal?.removeEventListener("abort", onAbort);
       left.abort(new DOMException("The events were left", "AbortError"));
       this.#isRead = false;
+      if (goesOnAlone(this.#start)) await this.#next.drop();
       if (isLeft && (signal?.aborted || this.#seen.end === null)) await this.#leave();
     }
   }
@@ -151,7 +144,9 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
 
   /**
    * Answers calls that wait. Within a `for await`, at `turn.paused`, the loop goes on with the turn; behind one, the
-   * next does.
+   * next does. Where nobody reads on, the turn goes on by itself, and no connection is kept for it; one that was asked
+   * for with `onDisconnect: "abort"`, or started elsewhere, keeps its own until it is read, cancelled, or its signal
+   * aborts: without that it might end.
    *
    * @throws ClientError; `call_not_pending` and `turn_not_paused` where somebody else was first.
    */
@@ -164,10 +159,9 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     });
     // Of answers in parts the events between them count, too: they are asked for behind the last one seen.
     const isPart = this.#goesOn;
-    const dropped = isPart ? [this.#next, taken] : [];
     this.#goesOn = true;
-    this.#next = isPart ? null : taken;
-    for (const response of dropped) await response?.body?.cancel();
+    await this.#next.keep(taken, this.#start.request.signal);
+    if (isPart || !this.#isRead && goesOnAlone(this.#start)) await this.#next.drop();
   }
 
   /**
@@ -196,11 +190,8 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
 
   async #cancel(maxTries?: number): Promise<boolean> {
     const asked = { method: "POST", ...(maxTries === undefined ? {} : { maxTries }) } as const;
-    const { cancelled } = await this.#transport.json<{ readonly cancelled: boolean }>(
-      `${this.#path}/cancel`,
-      asked,
-    );
-    return cancelled;
+    const answer = this.#transport.json<{ readonly cancelled: boolean }>(`${this.#path}/cancel`, asked);
+    return (await answer.finally(() => this.#next.drop())).cancelled;
   }
 
   /** Cancels a turn whose reader has gone on purpose. */
@@ -268,9 +259,8 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   /** The stream that comes next. */
   async #open(signal: AbortSignal): Promise<Response> {
     if (this.#goesOn) {
-      const next = this.#next;
+      const next = this.#next.take();
       this.#goesOn = false;
-      this.#next = null;
       this.#seen.end = null;
       if (next !== null) return next;
     }

@@ -1421,9 +1421,41 @@ var SeenTurn = class {
   }
 };
 
+var KeptStream = class {
+  #response = null;
+  #unhear = () => {
+  };
+  /** Keeps a stream in place of what was kept; the signal lets it go. */
+  async keep(response, signal) {
+    await this.drop();
+    this.#response = response;
+    const onAbort = () => void this.drop();
+    signal?.addEventListener("abort", onAbort, {
+      once: true
+    });
+    this.#unhear = () => signal?.removeEventListener("abort", onAbort);
+    if (signal?.aborted) await this.drop();
+  }
+  /** Gives the stream to who reads it; null where there is none. */
+  take() {
+    const response = this.#response;
+    this.#unhear();
+    this.#response = null;
+    return response;
+  }
+  /** Lets it go, where there is one. */
+  async drop() {
+    await this.take()?.body?.cancel().catch(() => {
+    });
+  }
+};
+
 var STREAM = {
   accept: "text/event-stream"
 };
+function goesOnAlone(start) {
+  return !("turn" in start) && start.request.onDisconnect !== "abort";
+}
 async function askForTurn(transport, { request, key, signal }) {
   return await transport.ask("/v1/turns", {
     method: "POST",
@@ -1460,7 +1492,7 @@ var ClientTurn = class {
   #mayRun = false;
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
-  #next = null;
+  #next = new KeptStream();
   /** Makes it; `createClient()` does. */
   constructor(transport, start) {
     this.#transport = transport;
@@ -1524,6 +1556,7 @@ var ClientTurn = class {
       signal?.removeEventListener("abort", onAbort);
       left.abort(new DOMException("The events were left", "AbortError"));
       this.#isRead = false;
+      if (goesOnAlone(this.#start)) await this.#next.drop();
       if (isLeft && (signal?.aborted || this.#seen.end === null)) await this.#leave();
     }
   }
@@ -1556,7 +1589,9 @@ var ClientTurn = class {
   }
   /**
    * Answers calls that wait. Within a `for await`, at `turn.paused`, the loop goes on with the turn; behind one, the
-   * next does.
+   * next does. Where nobody reads on, the turn goes on by itself, and no connection is kept for it; one that was asked
+   * for with `onDisconnect: "abort"`, or started elsewhere, keeps its own until it is read, cancelled, or its signal
+   * aborts: without that it might end.
    *
    * @throws ClientError; `call_not_pending` and `turn_not_paused` where somebody else was first.
    */
@@ -1575,13 +1610,9 @@ var ClientTurn = class {
       signal: this.#start.request.signal
     });
     const isPart = this.#goesOn;
-    const dropped = isPart ? [
-      this.#next,
-      taken
-    ] : [];
     this.#goesOn = true;
-    this.#next = isPart ? null : taken;
-    for (const response of dropped) await response?.body?.cancel();
+    await this.#next.keep(taken, this.#start.request.signal);
+    if (isPart || !this.#isRead && goesOnAlone(this.#start)) await this.#next.drop();
   }
   /**
    * Says something to the turn while it runs: it enters at the next step.
@@ -1618,8 +1649,8 @@ var ClientTurn = class {
         maxTries
       }
     };
-    const { cancelled } = await this.#transport.json(`${this.#path}/cancel`, asked);
-    return cancelled;
+    const answer = this.#transport.json(`${this.#path}/cancel`, asked);
+    return (await answer.finally(() => this.#next.drop())).cancelled;
   }
   /** Cancels a turn whose reader has gone on purpose. */
   async #leave() {
@@ -1686,9 +1717,8 @@ var ClientTurn = class {
   /** The stream that comes next. */
   async #open(signal) {
     if (this.#goesOn) {
-      const next = this.#next;
+      const next = this.#next.take();
       this.#goesOn = false;
-      this.#next = null;
       this.#seen.end = null;
       if (next !== null) return next;
     }
