@@ -7,6 +7,7 @@ import { entryTokens } from "../compaction/context.ts";
 import { parseRef } from "../compaction/originals.ts";
 import { pinnedEntries, wholeAtoms, withPins } from "../compaction/pins.ts";
 import { SelvageError } from "../core/errors.ts";
+import { plural } from "../files/words.ts";
 import type { Entry, SessionHead } from "../ports.ts";
 import { atRest, readAtRest, type RestPlace } from "./at_rest.ts";
 import type { MeasuredSession } from "./measured.ts";
@@ -69,7 +70,7 @@ export async function setPin(
       // Pins keep whole atoms: who pins one small result may not know what goes along with it.
       const own = wholeAtoms(context.entries, [pinnedSeq(context.entries, ref)]);
       const calls = own.filter((seq) => context.entries[seq]?.kind === "result").length;
-      const along = calls > 1 ? ` and the ${calls - 1} other calls of its round` : "";
+      const along = calls > 1 ? ` and the ${plural(calls - 1, "other call")} of its round` : "";
       throw new SelvageError(
         "pinned_too_big",
         `Cannot pin ${ref}: found pins of ${tokens} tokens with it${along}, wanted at most ${limit}`,
