@@ -37,6 +37,8 @@ export function rule(wanted: string, isFit: (value: unknown) => boolean): Rule {
 /** The rules that most options have. */
 export const anything: Rule = () => null;
 export const text: Rule = rule("text", (value) => typeof value === "string");
+/** What is empty, as a variable that is not set, names nothing. */
+export const aName: Rule = rule("a name", (value) => typeof value === "string" && value !== "");
 export const yesOrNo: Rule = rule("true or false", (value) => typeof value === "boolean");
 export const aFunction: Rule = rule("a function", (value) => typeof value === "function");
 export const aClock: Rule = rule(

@@ -8,15 +8,18 @@ import { SelvageError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
 import {
   aClock,
+  aName,
   anything,
   byName,
   listOf,
   number,
   optionsOf,
   requireOptions,
+  type Rule,
   rule,
   text,
 } from "../core/options.ts";
+import { isObject } from "../formats/format.ts";
 import type { Clock } from "../ports.ts";
 import { type Auth, bearerOf } from "./auth.ts";
 
@@ -40,9 +43,11 @@ export interface JwtOptions {
   readonly clock?: Clock;
 }
 
-const keySet = optionsOf<{ readonly keys: unknown }>({
+const ofKeys = optionsOf<{ readonly keys: unknown }>({
   keys: listOf("a list of keys", byName("a JSON Web Key", anything)),
 }, ["keys"]);
+/** What else a set holds is passed over, as RFC 7517 wants it. */
+const keySet: Rule = (value) => ofKeys(isObject(value) ? { keys: value["keys"] } : value);
 const keysURL = rule("the address of a set of keys, or the set", (value) => URL.canParse(String(value)));
 // What is empty, as a variable that is not set, would keep everybody out, and say nothing.
 const oneOrMore = rule("text, or a list of texts, none of them empty", (value) => {
@@ -57,8 +62,8 @@ const rules = optionsOf<JwtOptions>({
   audience: oneOrMore,
   algorithms: listOf("a list of names of algorithms", text),
   clockTolerance: number("seconds, 0 or more", { least: 0 }),
-  tenantClaim: text,
-  userClaim: text,
+  tenantClaim: aName,
+  userClaim: aName,
   clock: aClock,
 }, ["jwks", "issuer", "audience"]);
 

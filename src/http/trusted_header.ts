@@ -5,7 +5,7 @@
  */
 import type { BlockList } from "node:net";
 import { once } from "../core/once.ts";
-import { listOf, optionsOf, requireOptions, rule, text } from "../core/options.ts";
+import { aName, listOf, optionsOf, requireOptions, rule } from "../core/options.ts";
 import type { Auth } from "./auth.ts";
 
 /** Settings of {@link trustedHeader}. */
@@ -20,7 +20,7 @@ const aHeader = rule(
   "the name of a header",
   (value) => typeof value === "string" && /^[\w!#$%&'*+.^`|~-]+$/.test(value),
 );
-const rules = optionsOf<TrustedHeaderOptions>({ tenant: text, tenantHeader: aHeader });
+const rules = optionsOf<TrustedHeaderOptions>({ tenant: aName, tenantHeader: aHeader });
 const needed = optionsOf<{ readonly name: string; readonly proxies: readonly string[] }>({
   name: aHeader,
   proxies: listOf(

@@ -5,6 +5,7 @@
 import {
   aClock,
   aFunction,
+  aName,
   anything,
   byName,
   listOf,
@@ -31,7 +32,7 @@ export const providerTools: Rule = listOf(
 
 /** Options of every model that is reached over HTTP. */
 export const HOSTED: Rules<HostedModelOptions> = {
-  model: text,
+  model: aName,
   apiKey: secret(text),
   baseURL: secret(text),
   window: aNumber,

@@ -62,6 +62,11 @@ for (const [name, token] of IN) {
   });
 }
 
+Deno.test("jwt() passes over what a set of keys holds beside them, as its standard wants it", async () => {
+  const jwks = { keys: [ours.jwk], issued_at: 1 };
+  deepEqual(await ask(await sign(CLAIMS, ours), { jwks }), { tenant: CLAIMS.iss, user: "ada" });
+});
+
 const OUT: readonly (readonly [string, Promise<string> | string])[] = [
   ["one of another signer under the same name", sign(CLAIMS, theirs)],
   ["one of a key that nobody knows", sign(CLAIMS, { ...ours, jwk: { ...ours.jwk, kid: "none" } })],
