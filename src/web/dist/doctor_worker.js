@@ -811,6 +811,7 @@ function rule(wanted, isFit) {
 }
 var anything = () => null;
 var text = rule("text", (value) => typeof value === "string");
+var aName = rule("a name", (value) => typeof value === "string" && value !== "");
 var yesOrNo = rule("true or false", (value) => typeof value === "boolean");
 var aFunction = rule("a function", (value) => typeof value === "function");
 var aClock = rule("a clock with now() and sleep()", (value) => hasMethods(value, [
