@@ -133,7 +133,7 @@ export class LiveLoop {
       policy,
       tools,
       // The view is kept by name of its prefix; a deferral does not outlive the process that the loop runs in.
-      journal: { change: () => {} },
+      journal: { change: () => {}, flush: () => Promise.resolve() },
       clock,
       flag: null,
       pinned: () => this.#pinned(),

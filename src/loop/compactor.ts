@@ -33,7 +33,7 @@ export interface CompactorOptions {
   readonly budget: Budget;
   readonly policy: "full" | "backward";
   readonly tools: readonly Tool[];
-  readonly journal: Pick<Journal, "change">;
+  readonly journal: Pick<Journal, "change" | "flush">;
   readonly clock: Clock;
   readonly flag: Flag | null;
   /** Entries that stay verbatim. */
@@ -162,7 +162,8 @@ export class Compactor {
   async *#splice(waitMs: number): AsyncGenerator<TurnEventBody, boolean> {
     const background = this.#background;
     if (background === null) return false;
-    const { clock, signal } = this.#options;
+    const { clock, signal, journal } = this.#options;
+    if (waitMs > 0) void journal.flush(); // Results are not to wait, too.
     const writing = await background.finish(waitMs, { clock, ...(signal === undefined ? {} : { signal }) });
     // Only who has waited can have been told to stop meanwhile.
     if (waitMs > 0) signal?.throwIfAborted();
@@ -193,13 +194,12 @@ export class Compactor {
       readonly resolved: "step" | "turn";
     },
   ): AsyncGenerator<TurnEventBody, boolean> {
-    const { context, meter, tools } = this.#options;
+    const { context, meter, tools, pinned } = this.#options;
     const budget = this.#budget;
     const { length } = context.entries;
     const strength = force ? 2 : policy === "full" ? 1 : 0;
     if (this.#failed.length === length && this.#failed.strength >= strength) return false;
-    const pinned = this.#options.pinned();
-    const planned = await planCompaction(context, { meter, budget, policy, pinned, tools, force });
+    const planned = await planCompaction(context, { meter, budget, policy, pinned: pinned(), tools, force });
     if (planned.kind !== "planned") this.#failed = { length, strength };
     switch (planned.kind) {
       case "nothing": {

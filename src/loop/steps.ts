@@ -10,12 +10,12 @@ import { isPlausible } from "../tokens/usage.ts";
 import type { Answer } from "./ask.ts";
 import type { TurnAtWork } from "./at_work.ts";
 import { finished, type Outcome } from "./ends.ts";
-import type { TurnEventBody } from "./events.ts";
+import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { addUsage, tokensOf } from "./report.ts";
 import { sortCalls } from "./waits.ts";
 
 /** Plays the steps of a turn from the next one on, to its end or to a pause. */
-export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody, Outcome> {
+export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody | TurnEvent, Outcome> {
   const { maxSteps = 50, maxTokens = Infinity } = turn.opened.agent;
   yield* turn.compactor.honour();
   for (let step = turn.steps + 1; step <= maxSteps; step++) {
@@ -24,18 +24,22 @@ export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody
     // Nobody knows of a turn before its first step.
     if (step > 1) yield* await turn.receive(await turn.mailbox.take());
     if (!(yield* turn.compactor.admit())) throw exhausted();
-    yield { type: "step.started", step };
+    const started = turn.emit({ type: "step.started", step });
+    // Results are stored along with what begins behind them, while the model works; the next barrier waits for it.
+    if (step > 1) void turn.flush();
+    yield started;
     const answer = yield* turn.asking.ask(step, {
       signal: turn.signals.halt,
       compactor: turn.compactor,
       onFallback: turn.onFallback,
     });
     const entry = await keep(turn, { step, answer });
-    // Barrier: calls are stored before their tools start, so that no effect is without a record.
-    await turn.flush();
-    yield* turn.compactor.check();
     const { reason } = answer;
     const calls = callsOf(entry);
+    // Barrier: calls are stored before their tools start, so that no effect is without a record. An answer that asks
+    // for none is stored with what comes next, mostly the end of the turn.
+    if (calls.length > 0) await turn.flush();
+    yield* turn.compactor.check();
     if (calls.length === 0) {
       const outcome = yield* answered(turn, reason);
       if (outcome !== null) return outcome;
@@ -45,8 +49,6 @@ export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody
     const pause = yield* turn.calls.run(step, { ...sorted, reason });
     if (pause !== null) return { kind: "paused", pause };
     if (reason === "content-filter") return finished(reason);
-    // The write overlaps the next model call; the next barrier waits for it.
-    void turn.flush();
   }
   return finished("max-steps");
 }

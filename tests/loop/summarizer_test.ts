@@ -11,7 +11,17 @@ import { summarize } from "../../src/loop/summarizer.ts";
 import { scriptedTokens } from "../../src/models/scripted.ts";
 import { ManualClock } from "../support/clock.ts";
 import { assistant, callPart, result } from "../support/entries.ts";
-import { Bench, calls, endOf, eventsOf, modelOf, prose, replies, tool } from "../support/turns.ts";
+import {
+  Bench,
+  calls,
+  endOf,
+  eventsOf,
+  modelOf,
+  prose,
+  replies,
+  tool,
+  withCommit,
+} from "../support/turns.ts";
 import { clientTool } from "./_pause.ts";
 
 const json = (narrative: string, outcomes: Record<string, string> = {}): string =>
@@ -261,8 +271,14 @@ Deno.test("a turn whose model cannot be called waits for the summarizer for its 
   const holder: { bench?: Bench } = {};
   const clock = (): Bench["clock"] => holder.bench?.clock ?? assert.fail();
   const asked = summarizer(clock, { ms: 60_000 });
+  const late: number[] = [];
   const bench = holder.bench = new Bench({
     window: 8_000,
+    wrap: (store) =>
+      withCommit(store, (key, lease, commit) => {
+        for (const { kind, at } of commit.entries ?? []) if (kind === "result") late.push(clock().now() - at);
+        return store.commit(key, lease, commit);
+      }),
     tools: [tool("read", (input) => prose(5_000, Number(input["at"])))],
     script: replies(...Array.from({ length: 12 }, (_, at) => calls("read", { at }, { at: at + 100 }))),
     agent: { summarizer: asked.model, graceMs: 2_000 },
@@ -274,6 +290,11 @@ Deno.test("a turn whose model cannot be called waits for the summarizer for its 
   );
   assert.ok(waits.length > 0);
   assert.ok(ms >= 2_000 && ms <= 2_000 * compactions(events, "started").length + 500, `${ms} ms`);
+  assert.deepEqual(
+    new Set(late),
+    new Set([0]),
+    "a result waited for the summarizer, too, before it was stored",
+  );
   await bench.assertSound();
 });
 

@@ -263,24 +263,3 @@ Deno.test("runTurn() shows the same messages before and after a restart", async 
   assert.deepEqual(eventsOf(second, "compaction"), []);
   assert.deepEqual(bench.requests.at(-1)?.messages.slice(0, last.length), last);
 });
-
-Deno.test("runTurn() makes at most three commits a step", async () => {
-  const bench = new Bench({
-    tools: [tool("read", ({ n }) => prose(2_000, Number(n)))],
-    script: ({ messages }) => {
-      const step = messages.filter(({ role }) => role === "assistant").length;
-      return calls("read", ...Array.from({ length: 1 + step % 4 }, (_, n) => ({ n })));
-    },
-    window: 12_000,
-    agent: { maxSteps: 20 },
-  });
-  let before = 0;
-  const perStep: number[] = [];
-  for await (const event of bench.start("Go")) {
-    if (event.type !== "step.started" && event.type !== "turn.finished") continue;
-    perStep.push(bench.commits.length - before);
-    before = bench.commits.length;
-  }
-  await bench.assertSound();
-  assert.ok(Math.max(...perStep.slice(1)) <= 3, perStep.join());
-});
