@@ -16,6 +16,12 @@ interface Due {
 /** The longest that a timer can run; a longer one would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
+/**
+ * What begins is waited for in falling order: a comment in 10 s, a look in 1 s, the end of an answer in 50 ms. The first
+ * of them wakes the timer after this, in milliseconds, so that it need not be set anew for each that comes behind.
+ */
+const SOON_MS = 50;
+
 /** A heap: what stands at `at` is due no later than what stands at `2 * at + 1` and behind that. */
 const heap: Due[] = [];
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -33,13 +39,13 @@ export function callAfter(ms: number, call: () => void): () => void {
   const due: Due = { time: performance.now() + ms, call, at: heap.length };
   heap.push(due);
   settle(due);
-  arm();
+  arm(heap.length === 1 ? SOON_MS : LONGEST_MS);
   return () => {
     if (heap[due.at] === due) remove(due);
   };
 }
 
-function arm(): void {
+function arm(mostMs = LONGEST_MS): void {
   const [first] = heap;
   if (first === undefined) {
     // A timer that is left would keep the process alive.
@@ -48,8 +54,9 @@ function arm(): void {
     armed = Infinity;
   } else if (first.time < armed || timer === undefined) {
     clearTimeout(timer);
-    const ms = Math.min(Math.max(0, first.time - performance.now()), LONGEST_MS);
-    armed = first.time;
+    const now = performance.now();
+    const ms = Math.min(Math.max(0, first.time - now), mostMs);
+    armed = Math.min(first.time, now + ms);
     timer = setTimeout(fire, Math.ceil(ms));
   }
 }

@@ -4,7 +4,9 @@ import { callAfter } from "../../src/loop/timers.ts";
 import { runs } from "../support/runs.ts";
 
 /** The machine's timers and its time, by hand. */
-function byHand<T>(play: (machine: { advance(ms: number): void; timers(): number }) => T): T {
+function byHand<T>(
+  play: (machine: { advance(ms: number): void; timers(): number; made(): number }) => T,
+): T {
   const { clearTimeout, setTimeout } = globalThis;
   const { now } = performance;
   let time = 1_000;
@@ -25,6 +27,7 @@ function byHand<T>(play: (machine: { advance(ms: number): void; timers(): number
         }
       },
       timers: () => timers.size,
+      made: () => ids,
     });
   } finally {
     Object.assign(globalThis, { clearTimeout, setTimeout });
@@ -77,6 +80,27 @@ Deno.test("callAfter() wakes a first that comes later than another, after that o
     advance(1);
     deepEqual(called, ["late"]);
     equal(timers(), 0);
+  });
+});
+
+Deno.test("callAfter() makes one timer for what a short turn waits for, the longest first", () => {
+  byHand(({ advance, timers, made }) => {
+    const takeBack = [10_000, 1_000, 250, 30_000].map((ms) => callAfter(ms, () => {}));
+    advance(20);
+    takeBack.push(callAfter(50, () => {}));
+    takeBack.forEach((take) => take());
+    equal(made(), 1);
+    equal(timers(), 0);
+  });
+});
+
+Deno.test("callAfter() does not wake all the time for one that is far off", () => {
+  byHand(({ advance, made }) => {
+    let calls = 0;
+    callAfter(10_000, () => calls++);
+    advance(10_000);
+    equal(calls, 1);
+    equal(made(), 2);
   });
 });
 
