@@ -75,13 +75,14 @@ export class Mailbox {
 
   /** Takes what has come in; where there is nothing, nothing is taken any more from now on. */
   async close(): Promise<readonly Received[]> {
-    const found = [...await this.take()];
-    if (found.length > 0 || this.#isClosed) return found;
+    if (this.#isClosed) return [];
     const { store, owner, turn } = this.#place;
+    const found: Received[] = [];
     const value: Mail = { kind: "closed" };
     const claim = { value, ttlMs: CLOSED_KNOWN_MS };
+    // The place of the next message: either it is taken by this, or a message lies there.
     this.#read(await store.claim(owner, mailName(turn, this.#next), claim) as Mail, found);
-    return found;
+    return [...found, ...await this.take()];
   }
 
   /** Closes the mailbox, whatever comes in meanwhile; gives all of it. */

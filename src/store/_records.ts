@@ -60,19 +60,21 @@ export function chunkGroupTime(now: number): string {
  *
  * @param key Where the value, or the record that names its chunks, lives.
  * @param bytes The value.
- * @param options `group`: a new group id; `chunkKey`: the key that all chunks start with; `expireIn`: as in the records.
+ * @param options `now`: milliseconds since the epoch, for the id of a group; `chunkKey`: the key that all chunks start
+ *   with; `expireIn`: as in the records.
  */
 export function recordsOf(
   key: Key,
   bytes: Uint8Array,
-  { group, chunkKey, ...rest }: {
-    readonly group: string;
+  { now, chunkKey, ...rest }: {
+    readonly now: number;
     readonly chunkKey: Key;
     readonly expireIn?: number;
   },
 ): StoredRecord[] {
   if (bytes.length <= INLINE_BYTES) return [{ key, value: bytes, ...rest }];
   const records: StoredRecord[] = [];
+  const group = chunkGroupId(now);
   const n = Math.ceil(bytes.length / INLINE_BYTES);
   for (let i = 0; i < n; i++) {
     records.push({

@@ -58,16 +58,9 @@ import { whileLocked } from "./_locked.ts";
 import type { ListedSession } from "./_pages.ts";
 import { branchKey, type Place, placeOf } from "./_place.ts";
 import { KeyedQueue } from "./_queue.ts";
-import { type ChunkKind, type EventBatch, type FoundHead, SessionReader } from "./_read.ts";
+import { type ChunkKind, type EventBatch, type Found, type FoundHead, SessionReader } from "./_read.ts";
 import { readPage } from "./_read_page.ts";
-import {
-  chunkGroupId,
-  chunkGroupTime,
-  isChunked,
-  packRecords,
-  recordsOf,
-  type StoredRecord,
-} from "./_records.ts";
+import { chunkGroupTime, isChunked, packRecords, recordsOf, type StoredRecord } from "./_records.ts";
 
 /** Settings of {@link kvStore}. */
 export interface KvStoreOptions {
@@ -87,6 +80,9 @@ const PAGE = 100;
 
 /** Milliseconds after which the database may forget events, longer than they are asked for. */
 const EVENTS_EXPIRE_MS = 24 * 3_600_000;
+
+/** What is read where there is nothing. */
+const NOTHING: Found = { value: null, versionstamp: null };
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -248,8 +244,9 @@ class KvStore implements Store {
 
   async claim(owner: Owner, name: string, claim?: Claim): Promise<unknown> {
     const key = claimKey(owner, name);
-    for (;;) {
-      const { value: stored, versionstamp } = await this.#reader.get(key);
+    // What is claimed for the first time mostly is new: the write alone finds that out.
+    for (let isNew = claim !== undefined && claim.over === undefined;; isNew = false) {
+      const { value: stored, versionstamp } = isNew ? NOTHING : await this.#reader.get(key);
       const found = readClaim(stored, this.#clock.now());
       if (claim === undefined || !isFree(found, claim)) return found;
       const { value, expireIn = 0 } = claimRecord(key, { ...claim, now: this.#clock.now() });
@@ -298,7 +295,7 @@ class KvStore implements Store {
     const now = this.#clock.now();
     const make = (key: Key, value: unknown, { what, kind = "c", ...rest }: RecordOptions): StoredRecord[] =>
       recordsOf([...place.prefix, ...key], encoder.encode(toText(value, what)), {
-        group: chunkGroupId(now),
+        now,
         chunkKey: [...place.prefix, kind],
         ...rest,
       });

@@ -143,6 +143,28 @@ Deno.test("kvStore() keeps every record and every atomic within what the databas
   });
 });
 
+Deno.test("kvStore() claims what is new with one operation, and reads only where something is there", async () => {
+  await withKvSpy(async (spy) => {
+    const store = await kvStore({ path: ":memory:" });
+    let reads = 0;
+    const { get } = Deno.Kv.prototype;
+    Deno.Kv.prototype.get = function <T>(...args: Parameters<typeof get>) {
+      reads++;
+      return get.apply(this, args) as Promise<Deno.KvEntryMaybe<T>>;
+    };
+    try {
+      const claim = (value: string) => store.claim(KEY, "name", { value, ttlMs: 1_000 });
+      assert.equal(await claim("first"), "first");
+      assert.deepEqual([spy.atomics.length, reads], [1, 0]);
+      assert.equal(await claim("second"), "first");
+      assert.deepEqual([spy.atomics.length, reads], [2, 1]);
+    } finally {
+      Deno.Kv.prototype.get = get;
+    }
+    store.close();
+  });
+});
+
 Deno.test("kvStore() says what is missing where Deno runs without KV", async () => {
   const openKv = Object.getOwnPropertyDescriptor(Deno, "openKv");
   assert.ok(openKv !== undefined);
