@@ -140,10 +140,14 @@ class KvStore implements Store {
         // Who has been in somebody's way comes again after some time, ever longer: of any number of them one gets by.
         if (attempt > 0) await systemClock.sleep(Math.random() * Math.min(1_000, 2 ** attempt));
         // Everything is read before the lease is taken: a session that cannot be read is not blocked by the attempt.
-        const before = await this.#reader.snapshot(place, async (found) => {
-          requireFree(key, found.head, { request, now: this.#clock.now() });
-          return { found, ...await this.#reader.load(place, found.head) };
-        });
+        // What does not depend on each other is read at the same time: the first word of the turn waits for all of it.
+        const [before, known] = await Promise.all([
+          this.#reader.snapshot(place, async (found) => {
+            requireFree(key, found.head, { request, now: this.#clock.now() });
+            return { found, ...await this.#reader.load(place, found.head) };
+          }),
+          request.takeover ? null : this.#reader.get(turnKey),
+        ]);
         if (before === null) {
           requireFree(key, null, { request, now: this.#clock.now() });
           // A crash while a session was deleted leaves what is not the new session's.
@@ -151,7 +155,6 @@ class KvStore implements Store {
         } else if (before.found.head.lease !== undefined) {
           await this.#sweep(place, before.found, before.groups);
         }
-        const known = request.takeover ? null : await this.#reader.get(turnKey);
         if (known !== null && readClaim(known.value, this.#clock.now()) !== undefined) {
           throw turnExists(key, request.turn);
         }
