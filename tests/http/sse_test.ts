@@ -167,8 +167,11 @@ Deno.test("sseStream() ends with a client that leaves while it waits for an even
   const reader = stream.getReader();
   await reader.read();
   equal(new TextDecoder().decode((await reader.read()).value), "t:0");
+  const waiting = reader.read();
+  await new Promise((resolve) => setTimeout(resolve, 0));
   await reader.cancel();
-  deepEqual(ended, ["ended"]);
+  equal((await waiting).done, true);
+  deepEqual(ended, ["ended"], "once");
   equal(broadcast.readers, 0);
   deepEqual(clock.sleeping, []);
   never.resolve();
