@@ -31,6 +31,7 @@ import { pageRoutes } from "./routes/page.ts";
 import { restRoutes } from "./routes/at_rest.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { turnRoutes } from "./routes/turns.ts";
+import { watchStore } from "./watched_store.ts";
 
 /** Bytes that bodies may take together. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
@@ -66,8 +67,8 @@ export function createApp(options: AppOptions): App {
   // The default router compiles all routes before the first request is answered, which takes longer than its turn.
   const app = new Hono<AppEnv>({ router: new TrieRouter() });
 
-  const { store, clock = systemClock, maxBodyBytes = MAX_BODY_BYTES, log, cors = [], drain = new Drain() } =
-    options;
+  const { clock = systemClock, maxBodyBytes = MAX_BODY_BYTES, log, cors = [], drain = new Drain() } = options;
+  const store = watchStore(options.store, clock);
   const notes = new Notes();
 
   app.use(tellRequest({ notes, clock, ...(log === undefined ? {} : { log }) }));
@@ -83,16 +84,15 @@ export function createApp(options: AppOptions): App {
   app.use("/api/chat/*", speak(refuseChat));
 
   // What anybody may ask for stands here.
-  const askStore = () => store.claim({ tenant: "" }, "health");
   app.get("/healthz", async (c) => {
-    await askStore();
+    await store.claim({ tenant: "" }, "health");
     return c.json({ status: "ok" });
   });
   app.get("/readyz", async (c) => {
     if (drain.signal.aborted) {
       throw new SelvageError("shutting_down", "The service takes no new work: it is going down");
     }
-    await askStore();
+    await store.ready();
     return c.json({ status: "ready" });
   });
   app.route("/", openApiRoutes());
@@ -111,11 +111,12 @@ export function createApp(options: AppOptions): App {
       c.res.headers.set(name, value);
     }
   });
-  const host = new TurnHost(makeParts({ ...options, drain }, notes));
-  app.route("/v1/turns", turnRoutes(options, host));
-  app.route("/v1/sessions", sessionRoutes(options, host));
-  app.route("/v1/sessions", restRoutes(options, host));
-  for (const routes of laterRoutes(options, host)) addLater(app, routes);
+  const watched = { ...options, store };
+  const host = new TurnHost(makeParts({ ...watched, drain }, notes));
+  app.route("/v1/turns", turnRoutes(watched, host));
+  app.route("/v1/sessions", sessionRoutes(watched, host));
+  app.route("/v1/sessions", restRoutes(watched, host));
+  for (const routes of laterRoutes(watched, host)) addLater(app, routes);
   refuseOtherMethods(app);
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;

@@ -6,6 +6,7 @@
 import { SelvageError } from "../core/errors.ts";
 import { aFunction, oneOf, optionsOf, requireOptions } from "../core/options.ts";
 import type { TurnEvent } from "../loop/events.ts";
+import { isFault, isStoreFault } from "../loop/store_fault.ts";
 import type { Clock, ModelFallback, SessionKey } from "../ports.ts";
 
 /** How much an entry matters. */
@@ -172,7 +173,7 @@ export function turnTeller(
     onError(error) {
       const isOurs = error instanceof SelvageError;
       failure = isOurs ? failureFacts(error, hasContent) : {};
-      if (!isOurs) log({ level: "error", event: "fault", ...of, stack: stackOf(error) });
+      if (isFault(error)) log({ level: "error", event: "fault", ...of, stack: stackOf(error) });
     },
     onFallback({ from, to, error }) {
       const { code } = error;
@@ -191,6 +192,7 @@ export function turnTeller(
 
 /** A fault of the service, as its log has it. */
 export function stackOf(fault: unknown): string {
+  if (isStoreFault(fault)) return `${fault.stack}\ncaused by: ${stackOf(fault.cause)}`;
   return fault instanceof Error ? fault.stack ?? fault.message : String(fault);
 }
 

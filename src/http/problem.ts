@@ -5,6 +5,7 @@
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { SelvageError } from "../core/errors.ts";
+import { isFault } from "../loop/store_fault.ts";
 import type { AppEnv } from "./env.ts";
 
 /** HTTP status of each error code. A code that is not here is a fault of the service. */
@@ -77,6 +78,7 @@ export const STATUS: Readonly<Record<string, number>> = {
   shutting_down: 503,
   turn_suspended: 503,
   store_busy: 503,
+  store_unavailable: 503,
   model_rate_limited: 503,
   model_unavailable: 503,
   model_stalled: 504,
@@ -88,6 +90,7 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   auth_unavailable: { "retry-after": "5" },
   model_rate_limited: { "retry-after": "5" },
   model_unavailable: { "retry-after": "5" },
+  store_unavailable: { "retry-after": "5" },
   unsupported_encoding: { "accept-encoding": "identity" },
 };
 
@@ -186,9 +189,13 @@ export function refuseMethod(allow: string): (c: Context<AppEnv>) => Response {
   };
 }
 
-/** The problem of an error: our own sentences pass, anything else is `internal` and only reported. */
+/**
+ * The problem of an error: our own sentences pass, anything else is `internal` and only reported. What the store has
+ * failed with is reported, too.
+ */
 export function problemOf(error: unknown, report: (fault: unknown) => void = console.error): Problem {
   if (error instanceof SelvageError) {
+    if (isFault(error)) report(error);
     const { headers } = error.fields;
     return {
       code: error.code,

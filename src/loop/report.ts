@@ -9,6 +9,7 @@ import type { ToolOutput } from "../core/message.ts";
 import type { AssistantEntry, Entry, ResultEntry, Usage } from "../ports.ts";
 import { outputText } from "../tokens/measure.ts";
 import type { TurnEventBody } from "./events.ts";
+import { isFault } from "./store_fault.ts";
 
 /**
  * A result as an event.
@@ -69,7 +70,7 @@ export function progressEvent(
 
 /** Tells the operator of a fault of the service, where nobody else does. */
 export function reportFault(error: unknown): void {
-  if (!(error instanceof SelvageError)) console.error(error);
+  if (isFault(error)) console.error(error);
 }
 
 /** An error as a client may see it: our own sentences pass, anything else is `internal`. Whole it is reported only. */

@@ -227,7 +227,8 @@ export interface Claim {
 
 /**
  * Where sessions live. Leases, commits and claims throw `SelvageError`s with the codes named here; whatever is not
- * stored whole is not stored at all.
+ * stored whole is not stored at all. Of what else a store throws, a `TypeError` or `RangeError` is the fault of who
+ * called; an app tells the rest as `store_unavailable` (503) and logs it, and a write that fails so makes it unready.
  */
 export interface Store {
   /**

@@ -24,6 +24,7 @@ import { aClock, optionsOf, requireOptions, text } from "../core/options.ts";
 import { branchesOf, branchOf } from "../loop/branches.ts";
 import { systemClock } from "../loop/clock.ts";
 import { eventNumber } from "../loop/events.ts";
+import { isStoreFault } from "../loop/store_fault.ts";
 import type {
   Claim,
   Clock,
@@ -467,8 +468,8 @@ class KvStore implements Store {
  *
  * Throws a `SelvageError` with the code `kv_unavailable` where this Deno runs without KV or cannot open the
  * database. Methods throw `store_corrupt` where a record is missing, `store_schema` where a session was written in
- * another format, `store_busy` where an SQLite file stays locked for 5 s. An option that is unknown or of another kind
- * is a `TypeError`.
+ * another format, `store_busy` where an SQLite file stays locked for 5 s, `store_unavailable` where the database fails
+ * otherwise, with its error as the cause. An option that is unknown or of another kind is a `TypeError`.
  *
  * @param options Where the database is, and the clock that leases are measured by.
  *
@@ -502,7 +503,8 @@ export async function kvStore(options: KvStoreOptions = {}): Promise<Store> {
       kv.close();
       throw error;
     });
-  } catch (cause) {
+  } catch (error) {
+    const cause = isStoreFault(error) ? error.cause : error;
     const found = cause instanceof Error ? cause.message : String(cause);
     throw new SelvageError(
       "kv_unavailable",

@@ -104,12 +104,12 @@ Deno.test("the log tells of refusals, and of faults with what the client does no
   });
   equal((await app.request("/v1/sessions")).status, 401);
   const response = await app.request("/v1/sessions", { headers: { "x-api-key": "the-key-of-acme" } });
-  equal(response.status, 500);
+  equal(response.status, 503);
   ok(!(await response.text()).includes("oak"));
   deepEqual(entries.map(({ event, level, status }) => [event, level, status]), [
     ["request", "info", 401],
     ["fault", "error", undefined],
-    ["request", "error", 500],
+    ["request", "error", 503],
   ]);
   match(String(entries[1]?.["stack"]), /disk of oak/);
   equal(entries[1]?.["request"], response.headers.get("x-request-id"));
@@ -237,7 +237,7 @@ Deno.test("/readyz is 200 while the store answers and the service takes work", a
   const ready = await app.request("/readyz");
   deepEqual([ready.status, await ready.json()], [200, { status: "ready" }]);
   isDown = true;
-  equal((await app.request("/readyz")).status, 500);
+  equal((await app.request("/readyz")).status, 503);
   isDown = false;
   await drain.start();
   const going = await app.request("/readyz");

@@ -238,7 +238,10 @@ Deno.test("kvStore() loses a turn's start as a whole where it is cut off", async
     await withKvSpy(async ({ dieAfter }) => {
       const dying = await kvStore({ path, clock });
       dieAfter(0);
-      await assert.rejects(take(dying), /killed/);
+      await assert.rejects(take(dying), {
+        code: "store_unavailable",
+        cause: new Error("The process was killed"),
+      });
       dying.close();
     });
     for (const prefix of [["selvage"], ["selvage.sessions"], ["selvage.claims"]]) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { SelvageError } from "../../src/core/errors.ts";
 import type { Clock } from "../../src/ports.ts";
 import { whileLocked } from "../../src/store/_locked.ts";
 
@@ -41,11 +42,20 @@ Deno.test("whileLocked() gives up after 5 s", async () => {
   assert.ok(clock.now() >= 5_000 && clock.now() < 5_015);
 });
 
-Deno.test("whileLocked() leaves every other error alone", async () => {
+Deno.test("whileLocked() tells what a database fails with otherwise as store_unavailable", async () => {
+  const clock = leapingClock();
+  const cause = new TypeError("database or disk is full");
+  await assert.rejects(whileLocked(() => Promise.reject(cause), clock), { code: "store_unavailable", cause });
+  assert.equal(clock.slept.length, 0);
+});
+
+Deno.test("whileLocked() leaves alone what is too much for one piece, and what is an error of ours", async () => {
   const clock = leapingClock();
   await assert.rejects(
     whileLocked(() => Promise.reject(new TypeError("Value too large")), clock),
     /Value too large/,
   );
+  const own = new SelvageError("store_corrupt", "Cannot read it");
+  await assert.rejects(whileLocked(() => Promise.reject(own), clock), (error) => error === own);
   assert.equal(clock.slept.length, 0);
 });

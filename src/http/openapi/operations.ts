@@ -51,6 +51,7 @@ export const DOOR: readonly string[] = [
   "open_access_refused",
   "auth_unavailable",
   "store_busy",
+  "store_unavailable",
   "internal",
 ];
 
@@ -372,15 +373,15 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "service",
     summary: "200 while the store answers",
     answers: ok(answers.status),
-    codes: ["store_busy", "internal"],
+    codes: ["store_busy", "store_unavailable", "internal"],
     isPublic: true,
   },
   "GET /readyz": {
     id: "getReadiness",
     tag: "service",
-    summary: "200 while the store answers and new turns are taken",
+    summary: "200 while the store answers and takes writes, and new turns are taken",
     answers: ok(answers.status),
-    codes: ["shutting_down", "store_busy", "internal"],
+    codes: ["shutting_down", "store_busy", "store_unavailable", "internal"],
     isPublic: true,
   },
   "GET /openapi.json": {
