@@ -180,9 +180,9 @@ export async function loadOptions(path: string, from: string): Promise<Partial<A
   const fail = (found: string, cause?: unknown): never => {
     throw new SelvageError(
       "bad_config",
-      `Cannot start: SELVAGE_CONFIG is ${
-        JSON.stringify(path)
-      }: found ${found}, wanted a module whose default ` +
+      `Cannot start: SELVAGE_CONFIG is ${JSON.stringify(path)}: found ${
+        found.replace(/\.+$/, "")
+      }, wanted a module whose default ` +
         `export is an object of ${Object.keys(OPTIONS).join(", ")}`,
       { cause },
     );

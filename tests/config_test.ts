@@ -1,5 +1,5 @@
-import { deepEqual, equal, throws } from "node:assert/strict";
-import { optionsFrom } from "../compose.ts";
+import { deepEqual, equal, rejects, throws } from "node:assert/strict";
+import { loadOptions, optionsFrom } from "../compose.ts";
 import { parseConfig } from "../config.ts";
 import { SelvageError } from "../src/core/errors.ts";
 import { scripted } from "../src/models/scripted.ts";
@@ -165,4 +165,12 @@ Deno.test("parseConfig() takes keys by tenant, several a name, and shows none of
       bad,
     );
   }
+});
+
+Deno.test("loadOptions() names a module that is not there, in one sentence", async () => {
+  await rejects(loadOptions("./no_such_module.ts", "/"), {
+    code: "bad_config",
+    message:
+      /^Cannot start: SELVAGE_CONFIG is "\.\/no_such_module\.ts": found .*no_such_module\.ts"?, wanted a module whose/,
+  });
 });

@@ -3,7 +3,14 @@
  *
  * @module
  */
+import { aClock, number, optionsOf, requireOptions, rule } from "../core/options.ts";
 import type { Clock, Store } from "../ports.ts";
+
+const rules = optionsOf<Parameters<typeof deleteUnused>[1]>({
+  unusedMs: number("milliseconds, 0 or more", { least: 0 }),
+  clock: aClock,
+  signal: rule("an AbortSignal", (value) => value instanceof AbortSignal),
+}, ["unusedMs", "clock"]);
 
 /**
  * Deletes the sessions of all owners in which nothing has changed for a time and no turn runs.
@@ -11,6 +18,7 @@ import type { Clock, Store } from "../ports.ts";
  * @param store The store.
  * @param options `unusedMs`: that time, in milliseconds; `clock`; `signal` ends the work early.
  * @returns How many were deleted.
+ * @throws TypeError (as a rejection) for an option that is unknown, missing or of the wrong kind; nothing is deleted.
  *
  * @example
  * ```ts
@@ -22,12 +30,14 @@ import type { Clock, Store } from "../ports.ts";
  */
 export async function deleteUnused(
   store: Store,
-  { unusedMs, clock, signal }: {
+  options: {
     readonly unusedMs: number;
     readonly clock: Clock;
     readonly signal?: AbortSignal;
   },
 ): Promise<number> {
+  requireOptions("delete unused sessions", options, rules);
+  const { unusedMs, clock, signal } = options;
   const unusedSince = clock.now() - unusedMs;
   let deleted = 0;
   let after: string | null = "";

@@ -42,3 +42,26 @@ for (const [name, make] of STORES) {
     store.close();
   });
 }
+
+Deno.test("deleteUnused() refuses options that nobody knows, or of another kind, and deletes nothing", async () => {
+  const clock = new ManualClock();
+  const store = memoryStore({ clock });
+  await makeSession(store, { tenant: "acme", session: "s1" });
+  await clock.advance(DAY);
+  // deno-lint-ignore no-explicit-any -- What a caller in JavaScript can write.
+  const remove = (options: any) => deleteUnused(store, options);
+  const refusals = [
+    [undefined, /delete unused sessions: found nothing, wanted an object with unusedMs, clock/],
+    [{ clock }, /unusedMs: found nothing, wanted milliseconds, 0 or more/],
+    [{ unusedMs: "1", clock }, /unusedMs: found "1", wanted milliseconds/],
+    [{ unusedMs: NaN, clock }, /unusedMs: found NaN/],
+    [{ unusedMs: -1, clock }, /unusedMs: found -1/],
+    [{ unusedMs: 1 }, /clock: found nothing, wanted a clock/],
+    [{ unusedMs: 1, clock, signal: true }, /signal: found true, wanted an AbortSignal/],
+    [{ unusedMs: 1, clock, unusedDays: 30 }, /unusedDays: found an option that nobody knows/],
+  ] as const;
+  for (const [options, message] of refusals) {
+    await assert.rejects(remove(options), { name: "TypeError", message });
+  }
+  assert.equal((await store.list(null)).sessions.length, 1);
+});
