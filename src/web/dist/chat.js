@@ -717,6 +717,7 @@ function requireOptions(action, options, of) {
 }
 
 var LONGEST_MS = 2 ** 31 - 1;
+var SOON_MS = 50;
 var heap = [];
 var timer;
 var armed = Infinity;
@@ -728,12 +729,12 @@ function callAfter(ms, call) {
   };
   heap.push(due);
   settle(due);
-  arm();
+  arm(heap.length === 1 ? SOON_MS : LONGEST_MS);
   return () => {
     if (heap[due.at] === due) remove(due);
   };
 }
-function arm() {
+function arm(mostMs = LONGEST_MS) {
   const [first] = heap;
   if (first === void 0) {
     clearTimeout(timer);
@@ -741,8 +742,9 @@ function arm() {
     armed = Infinity;
   } else if (first.time < armed || timer === void 0) {
     clearTimeout(timer);
-    const ms = Math.min(Math.max(0, first.time - performance.now()), LONGEST_MS);
-    armed = first.time;
+    const now = performance.now();
+    const ms = Math.min(Math.max(0, first.time - now), mostMs);
+    armed = Math.min(first.time, now + ms);
     timer = setTimeout(fire, Math.ceil(ms));
   }
 }
