@@ -37,7 +37,8 @@ export interface WatchedStore extends Store {
 export function watchStore(store: Store, clock: Clock): WatchedStore {
   /** What a write has failed with; null where none has, or one of the usual size was taken since. */
   let failure: SelvageError | null = null;
-  let tryAt = -Infinity;
+  /** When it did, or was tried again, in milliseconds since the epoch. */
+  let failedAt = -Infinity;
 
   async function asked<T>(run: () => Promise<T>, isCallers = (_: unknown) => false): Promise<T> {
     try {
@@ -53,7 +54,7 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
     } catch (error) {
       if (isStoreFault(error) && isCallers?.(error) !== true) {
         failure = error;
-        tryAt = clock.now() + TRY_MS;
+        failedAt = clock.now();
       }
       throw error;
     }
@@ -98,8 +99,9 @@ export function watchStore(store: Store, clock: Clock): WatchedStore {
     async ready() {
       await asked(() => store.claim(TRIED.owner, "health"));
       if (failure === null) return;
-      if (clock.now() < tryAt) throw failure;
-      tryAt = clock.now() + TRY_MS;
+      // Either way: a clock that was set back makes nobody wait for it.
+      if (Math.abs(clock.now() - failedAt) < TRY_MS) throw failure;
+      failedAt = clock.now();
       await written(tryWrite);
       failure = null;
     },

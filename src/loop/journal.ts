@@ -149,7 +149,9 @@ export class Journal {
         this.#isCancelled = true;
         onCancel();
       }
-      if (clock.now() >= this.#renewed + HEARTBEAT_MS) {
+      const since = clock.now() - this.#renewed;
+      // Of a clock that was set back the lease is good for as much longer: whoever waits for its end need not.
+      if (since >= HEARTBEAT_MS || since < 0) {
         await store.renew(key, lease, LEASE_TTL_MS);
         this.#renewed = clock.now();
       }

@@ -125,6 +125,18 @@ Deno.test("/readyz writes nothing while all is well, and once a write has failed
   equal(seen.writes, writes + 4);
 });
 
+Deno.test("/readyz does not wait for a clock that was set back", async () => {
+  const manual = new ManualClock();
+  const { store, seen } = fillingStore(manual);
+  let back = 0;
+  const watched = watchStore(store, { now: () => manual.now() - back, sleep: (ms) => manual.sleep(ms) });
+  seen.isFull = true;
+  await rejects(watched.acquire(KEY, { ...LEASE, turn: "t1" }), { code: "store_unavailable" });
+  seen.isFull = false;
+  back = 3_600_000;
+  await watched.ready();
+});
+
 Deno.test("/readyz is not taken in by small writes that a full disk still takes", async () => {
   const clock = new ManualClock();
   const { store } = fillingStore(clock);

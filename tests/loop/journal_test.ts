@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Journal, LEASE_TTL_MS } from "../../src/loop/journal.ts";
-import type { Commit, Lease, Store } from "../../src/ports.ts";
+import type { Clock, Commit, Lease, Store } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
 import { userEntry } from "../support/store_contract.ts";
@@ -19,9 +19,12 @@ interface Rig {
 async function rig(
   commit?: (commit: Commit, n: number) => Promise<void> | void,
   isAway: (n: number) => boolean = () => false,
+  set = { by: 0 },
 ): Promise<Rig> {
   const clock = new ManualClock();
-  const inner = memoryStore({ clock });
+  // A clock that is set to another time shows that one, and sleeps as long as before.
+  const shown: Clock = { now: () => clock.now() + set.by, sleep: (ms, signal) => clock.sleep(ms, signal) };
+  const inner = memoryStore({ clock: shown });
   const commits: Commit[] = [];
   const failures: unknown[] = [];
   const renewed: number[] = [];
@@ -39,7 +42,7 @@ async function rig(
   };
   const { lease } = await store.acquire(KEY, { agent: "a", owner: "o", turn: "t", ttlMs: LEASE_TTL_MS });
   const onFailure = (error: unknown): void => void failures.push(error);
-  const journal = new Journal({ store, key: KEY, lease, clock, onFailure, onCancel: () => {} });
+  const journal = new Journal({ store, key: KEY, lease, clock: shown, onFailure, onCancel: () => {} });
   return { clock, journal, store, commits, failures, renewed, lease };
 }
 
@@ -99,6 +102,19 @@ Deno.test("Journal renews its lease until it is closed, and leaves no timer", as
   assert.equal(renewed.length, 3);
   assert.deepEqual(clock.sleeping, []);
   assert.deepEqual(failures, []);
+});
+
+Deno.test("Journal renews its lease at once where the clock was set back: it would outlive its turn by as long", async () => {
+  const set = { by: 0 };
+  const { journal, clock, store, renewed } = await rig(undefined, undefined, set);
+  await clock.advance(500);
+  set.by = -3_600_000;
+  await clock.advance(1_000);
+  const { expires = Infinity } = (await store.read(KEY))?.head.lease ?? {};
+  assert.ok(expires <= clock.now() + set.by + LEASE_TTL_MS, `good for ${expires - clock.now() - set.by} ms`);
+  await clock.advance(3_000);
+  assert.equal(renewed.length, 2, "and every three seconds then, as before");
+  journal.close();
 });
 
 Deno.test("Journal tells that its lease is lost, by heartbeat", async () => {
