@@ -1,6 +1,7 @@
 /**
  * Runs the tests, as many files side by side as there are processors, in two calls: those that work a little, then
- * those that work a lot. Files that are named are run alone.
+ * those that work a lot. Of the first, the files of a folder share an isolate (`_entries.ts`). Files that are named are
+ * run alone.
  *
  *     deno task test [FILE...]
  *
@@ -14,6 +15,7 @@
  */
 import { glob } from "node:fs/promises";
 import config from "../deno.json" with { type: "json" };
+import { withEntries } from "./_entries.ts";
 
 /** Where processes, random transcripts and long texts are at work. */
 const HEAVY: readonly string[] = [
@@ -36,8 +38,8 @@ const HEAVY: readonly string[] = [
   "tests/property",
   "tests/tokens/counter_test.ts",
 ];
-// To leave files out on the command line is to leave out nothing else.
-const LIGHT: readonly string[] = ["--doc", `--ignore=${[...config.exclude, ...HEAVY].join()}`];
+/** Where examples stand: each is run. */
+const EXAMPLES: readonly string[] = ["--doc", "src/", "README.md", "docs/"];
 
 const COVERED: readonly string[] = ["--clean", "--coverage=.coverage", "--coverage-raw-data-only"];
 const REPORT = ".junit.xml";
@@ -71,24 +73,36 @@ export function joinReports(reports: readonly string[]): string {
   }</testsuites>\n`;
 }
 
+/** Test files of the project, but those of projects of their own. */
+async function findTests(): Promise<readonly string[]> {
+  const files = await Array.fromAsync(glob("tests/**/*_test.ts"));
+  return files.filter((file) => !config.exclude.some((folder) => file.startsWith(folder)));
+}
+
+/** Runs what works a little. */
+async function runLight(words: readonly string[] = []): Promise<boolean> {
+  const isHeavy = (file: string): boolean => HEAVY.some((at) => file === at || file.startsWith(`${at}/`));
+  const files = (await findTests()).filter((file) => !isHeavy(file));
+  return await withEntries(files, (paths) => runTests([...words, ...EXAMPLES, ...paths]));
+}
+
 /** Runs all tests, the second call whatever the first has found; says whether they passed. */
 async function runGate(): Promise<boolean> {
   const reports = [`${REPORT}.light`, `${REPORT}.heavy`];
-  const passed: boolean[] = [];
-  for (const [call, words] of [[...LIGHT, ...COVERED], HEAVY].entries()) {
-    passed.push(await runTests(["--no-check", `--junit-path=${reports[call]}`, ...words]));
-  }
+  const common = (call: number): readonly string[] => ["--no-check", `--junit-path=${reports[call]}`];
+  const light = await runLight([...common(0), ...COVERED]);
+  const heavy = await runTests([...common(1), ...HEAVY]);
   await Deno.writeTextFile(
     REPORT,
     joinReports(await Promise.all(reports.map((path) => Deno.readTextFile(path)))),
   );
   await Promise.all(reports.map((path) => Deno.remove(path)));
-  return passed.every(Boolean);
+  return light && heavy;
 }
 
 /** The test files that have properties. */
 async function findProperties(): Promise<readonly string[]> {
-  const files = await Array.fromAsync(glob("tests/**/*_test.ts"));
+  const files = await findTests();
   const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
   return files.filter((_, at) => texts[at]?.includes('/runs.ts"')).toSorted();
 }
@@ -104,7 +118,7 @@ async function main(words: readonly string[]): Promise<boolean> {
   if (words.includes("--gate")) return await runGate();
   if (words[0] === "--explore") return await explore(words.slice(1));
   if (words.length > 0) return await runTests(["--doc", ...words]);
-  const light = await runTests(LIGHT);
+  const light = await runLight();
   return await runTests(HEAVY) && light;
 }
 
