@@ -201,6 +201,7 @@ Deno.test.each(
       { jwks: "keys.json" },
       /jwks: found "keys\.json", wanted the address of a set of keys, or the set/,
     ],
+    ["jwt", { issuer: undefined }, /issuer: found nothing, wanted text, or a list of texts/],
     ["jwt", { issuer: "" }, /issuer: found "", wanted text, or a list of texts, none of them empty/],
     ["jwt", { audience: [] }, /audience: found an empty list, wanted text, or a list of texts, none of them/],
     ["jwt", { audience: ["a", ""] }, /audience: found a list, wanted text, or a list of texts, none of them/],

@@ -18,6 +18,17 @@ function makeApp(): Hono<AppEnv> {
   return app;
 }
 
+Deno.test("what was sent does not come back at any length, in any protocol", async () => {
+  const app = new Hono<AppEnv>();
+  app.use("/openai", speak(refuseOpenAI));
+  app.use("/chat", speak(refuseChat));
+  app.get("/:protocol", (c) => refuseWith(c, { code: "bad_request", detail: "x".repeat(5_000) }));
+  for (const protocol of ["native", "openai", "chat"]) {
+    const text = await (await app.request(`/${protocol}`)).text();
+    equal(text.match(/x+…?/)?.[0], `${"x".repeat(899)}…`, protocol);
+  }
+});
+
 for (const protocol of ["native", "openai", "chat"]) {
   Deno.test(`a refusal says when to come again, where that can help, and nowhere else (${protocol})`, async () => {
     const app = makeApp();
