@@ -25,9 +25,15 @@ export function mendStrays(mending: Mending): void {
   const answered = new Map<string, Piece>();
   const nameOf = ({ callId, name }: Piece): string => callId ? callId.replace(APPROVAL, "") : name ?? "";
   const open = mending.pairs.filter((pair) => pair.state === "in_flight");
-  let last = -1;
+  let next = 0;
+  /** Of the open calls so far, the last one that nobody promised to answer, and the last that somebody did. */
+  let fresh: Pair | undefined;
+  let promised: Pair | undefined;
   for (const [record, place] of mending.places.entries()) {
-    while ((mending.places[open[last + 1]?.call ?? -1]?.message ?? Infinity) <= place.message) last++;
+    for (; (mending.places[open[next]?.call ?? -1]?.message ?? Infinity) <= place.message; next++) {
+      if (isPromised(mending, open[next])) promised = open[next];
+      else fresh = open[next];
+    }
     const { piece } = place;
     if (piece.kind !== "tool_result") continue;
     const key = `${piece.callId ? "#" : "@"}${piece.callId || piece.name || ""}`;
@@ -55,21 +61,30 @@ export function mendStrays(mending: Mending): void {
     const text = [strayMark(name, isSecond), ...(piece.text === "" ? [] : [piece.text]), ...lost].join(" ");
     mending.report(code, place, "Took out the result, and kept its text as a user text after the round");
     // Behind the round; but nothing may come between an open call and the result that is still on its way.
-    const at = openRound(mending, { place, open: open[last] }) ?? mending.roundEnds[place.message] ??
+    const at = openRound(mending, { place, fresh, promised }) ?? mending.roundEnds[place.message] ??
       place.message + 1;
     mending.note(at, { text, source: place.message });
   }
 }
 
-/** Where the round of an open call begins, if a place is in it. */
+/** Whether an open call may be passed over: somebody will answer it all the same. */
+function isPromised({ reading }: Mending, open: Pair | undefined): boolean {
+  const call = reading.transcript.records[open?.call ?? -1];
+  return call?.inFlight === true || call?.longRunning === true || typeof open?.result === "number";
+}
+
+/** Where the round of an open call begins that a text at a place would come into, or pass over. */
 function openRound(
   mending: Mending,
-  { place, open }: { readonly place: Place; readonly open: Pair | undefined },
+  { place, fresh, promised }: {
+    readonly place: Place;
+    readonly fresh: Pair | undefined;
+    readonly promised: Pair | undefined;
+  },
 ): number | null {
-  const { transcript } = mending.reading;
-  const call = transcript.records[open?.call ?? -1];
-  if (open === undefined || call === undefined) return null;
-  const isPromised = call.inFlight === true || call.longRunning === true || open.result !== null;
+  const { records } = mending.reading.transcript;
+  const call = records[(fresh ?? promised)?.call ?? -1];
+  if (call === undefined) return null;
   const isInRound = mending.interrupts[place.message] === mending.interrupts[call.message + 1];
-  return !isPromised || isInRound ? mending.starts[call.message] ?? null : null;
+  return fresh !== undefined || isInRound ? mending.starts[call.message] ?? null : null;
 }

@@ -1,9 +1,10 @@
 /** What is wrong in one format or in all, by its code, and what becomes of it. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { compactTranscript } from "../../src/compaction/wire.ts";
-import { noticesOf } from "../../src/formats/check.ts";
+import { checkMessages, noticesOf } from "../../src/formats/check.ts";
 import type { JsonObject } from "../../src/formats/format.ts";
 import { readTranscript } from "../../src/formats/read.ts";
+import { repairTranscript } from "../../src/formats/repair.ts";
 import {
   chatCall,
   chatResult,
@@ -234,6 +235,24 @@ Deno.test("a result names the tool of its call", () => {
   ];
   deepEqual(codesOf(gemini), ["2 mismatched_name"]);
   match(JSON.stringify(mend(gemini).messages[2]), /"name":"f"/);
+});
+
+Deno.test("the text of an orphan result passes over no open call, also where one beside it may be passed over", () => {
+  const messages = [
+    item("user"),
+    functionCall("a"),
+    functionCall("b"),
+    item("system"),
+    functionOutput("", "text"),
+  ];
+  for (const longRunning of [["a"], ["b"]]) {
+    const { messages: mended } = repairTranscript(
+      readTranscript(messages, { format: "openai-responses", longRunning }),
+    );
+    deepEqual(mended.map(({ call_id, role }) => call_id ?? role), ["user", "user", "a", "b", "system"]);
+    const after = readTranscript(mended, { format: "openai-responses", longRunning });
+    deepEqual([...checkMessages(after), ...noticesOf(after)], []);
+  }
 });
 
 Deno.test("an orphan result that holds nothing but an image leaves a mark", () => {

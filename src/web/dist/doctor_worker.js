@@ -3860,9 +3860,14 @@ function mendStrays(mending) {
   const answered = /* @__PURE__ */ new Map();
   const nameOf3 = ({ callId, name }) => callId ? callId.replace(APPROVAL, "") : name ?? "";
   const open = mending.pairs.filter((pair) => pair.state === "in_flight");
-  let last = -1;
+  let next = 0;
+  let fresh;
+  let promised;
   for (const [record, place2] of mending.places.entries()) {
-    while ((mending.places[open[last + 1]?.call ?? -1]?.message ?? Infinity) <= place2.message) last++;
+    for (; (mending.places[open[next]?.call ?? -1]?.message ?? Infinity) <= place2.message; next++) {
+      if (isPromised(mending, open[next])) promised = open[next];
+      else fresh = open[next];
+    }
     const { piece } = place2;
     if (piece.kind !== "tool_result") continue;
     const key = `${piece.callId ? "#" : "@"}${piece.callId || piece.name || ""}`;
@@ -3895,7 +3900,8 @@ function mendStrays(mending) {
     mending.report(code, place2, "Took out the result, and kept its text as a user text after the round");
     const at = openRound(mending, {
       place: place2,
-      open: open[last]
+      fresh,
+      promised
     }) ?? mending.roundEnds[place2.message] ?? place2.message + 1;
     mending.note(at, {
       text: text2,
@@ -3903,13 +3909,16 @@ function mendStrays(mending) {
     });
   }
 }
-function openRound(mending, { place: place2, open }) {
-  const { transcript } = mending.reading;
-  const call = transcript.records[open?.call ?? -1];
-  if (open === void 0 || call === void 0) return null;
-  const isPromised = call.inFlight === true || call.longRunning === true || open.result !== null;
+function isPromised({ reading }, open) {
+  const call = reading.transcript.records[open?.call ?? -1];
+  return call?.inFlight === true || call?.longRunning === true || typeof open?.result === "number";
+}
+function openRound(mending, { place: place2, fresh, promised }) {
+  const { records } = mending.reading.transcript;
+  const call = records[(fresh ?? promised)?.call ?? -1];
+  if (call === void 0) return null;
   const isInRound = mending.interrupts[place2.message] === mending.interrupts[call.message + 1];
-  return !isPromised || isInRound ? mending.starts[call.message] ?? null : null;
+  return fresh !== void 0 || isInRound ? mending.starts[call.message] ?? null : null;
 }
 
 function pairsByPart(pairs, places) {
