@@ -48,6 +48,7 @@ export {
   type AnthropicOptions,
   clerk,
   fallback,
+  type FallbackOptions,
   type HostedModelOptions,
   openaiChat,
   type OpenAIChatOptions,

@@ -5,9 +5,10 @@
  */
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage, Message } from "../core/message.ts";
-import { listOf, requireOptions } from "../core/options.ts";
+import { aClock, listOf, number, optionsOf, requireOptions } from "../core/options.ts";
 import { aModel } from "../loop/agent_options.ts";
-import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
+import { systemClock } from "../loop/clock.ts";
+import type { Clock, Model, ModelEvent, ModelRequest } from "../ports.ts";
 
 /** The models of one that is made of several: within another such model they stand for themselves. */
 const members = new WeakMap<Model, readonly Model[]>();
@@ -17,6 +18,22 @@ const NOTE = "selvage";
 
 const someModels = listOf("a list of models", aModel);
 
+/** Milliseconds for which a model that could not answer is asked last. */
+const REST_MS = 60_000;
+
+/** Settings of a model with fallbacks. */
+export interface FallbackOptions {
+  /** Milliseconds for which a model that could not answer is asked last; 0: each request begins with the first. Default 60,000. */
+  readonly restMs?: number;
+  /** Where the time comes from. */
+  readonly clock?: Clock;
+}
+
+const theOptions = optionsOf<FallbackOptions>({
+  restMs: number("milliseconds, from 0", { least: 0 }),
+  clock: aClock,
+});
+
 /** How files are priced, the dearest first: what holds for any of the models is at least that. */
 const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemini"] as const;
 
@@ -24,8 +41,9 @@ const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemi
  * Makes one model out of several: where the first cannot answer, the next is asked. A request moves on only as long
  * as nothing of an answer has come; a request that is too long for a model is not a failure of it, and is told. A key
  * that is refused or a name that is not known is one: each time a model is passed over, an event `fallback` says why,
- * which comes to the operator by `onFallback` of `runTurn()`, and in the service's log. The next request begins with the
- * first model again.
+ * which comes to the operator by `onFallback` of `runTurn()`, and in the service's log. Who was passed over is asked last
+ * for a minute (`restMs`): a model that hangs holds up one step, not each of them, and the provider's cache of the one
+ * that answers is used. After that the first is asked first again.
  *
  * Which one will answer is not known before it does, so the context is measured by the strictest rule of all: the
  * smallest window and output limit, the most tokens for a text, the highest price of a file; a bill counts as what it
@@ -33,6 +51,7 @@ const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemi
  * written it, and to no other.
  *
  * @param models The models, the preferred one first; at least one.
+ * @param options How long a model that could not answer is asked last.
  * @returns A model by the name and dialect of the first; each answer in the log says which one it came from.
  * @throws TypeError when there is none, or something else among them.
  *
@@ -45,21 +64,33 @@ const DEAREST = ["anthropic", "openai-patches", "unknown", "openai-tiles", "gemi
  * console.log(model.id); // large
  * ```
  */
-export function fallback(models: readonly Model[]): Model {
+export function fallback(models: readonly Model[], options: FallbackOptions = {}): Model {
   requireOptions("make a model with fallbacks", models, someModels);
+  requireOptions("make a model with fallbacks", options, theOptions);
+  const { restMs = REST_MS, clock = systemClock } = options;
   const all = models.flatMap((model) => members.get(model) ?? [model]);
   const [first] = all;
   if (first === undefined) {
     throw new TypeError("Cannot make a model with fallbacks: found no model, wanted at least one");
   }
-  const asked = all.map((model) => ({ model, name: nameOf(model), shown: new WeakMap<Message, Message>() }));
+  const asked = all.map((model): Asked => ({
+    model,
+    name: nameOf(model),
+    shown: new WeakMap(),
+    failedAt: -Infinity,
+  }));
   const made: Model = {
     ...first,
     window: Math.min(...all.map(({ window }) => window)),
     maxOutput: Math.min(...all.map(({ maxOutput }) => maxOutput)),
     tokenFactor: Math.max(...all.map(({ tokenFactor = 1 }) => tokenFactor)),
     media: DEAREST.find((family) => all.some(({ media = "unknown" }) => media === family)) ?? "unknown",
-    stream: (request, signal) => streamOfFirst(asked, { request, signal }),
+    stream: (request, signal) =>
+      streamOfFirst(byRest(asked, { now: clock.now(), restMs }), {
+        request,
+        signal,
+        onFailure: (one) => one.failedAt = clock.now(),
+      }),
   };
   members.set(made, all);
   return made;
@@ -71,6 +102,18 @@ interface Asked {
   readonly name: string;
   /** Messages as this model gets them, where it gets others: the same each time, since adapters know them again. */
   readonly shown: WeakMap<Message, Message>;
+  /** When it could not answer last, in milliseconds since the epoch. */
+  failedAt: number;
+}
+
+/** Those that may be asked in their order, then those that have just failed in theirs. */
+function byRest(
+  asked: readonly Asked[],
+  { now, restMs }: { readonly now: number; readonly restMs: number },
+): readonly Asked[] {
+  // A clock that was set back lets nobody rest for longer.
+  const isResting = ({ failedAt }: Asked): boolean => failedAt <= now && now < failedAt + restMs;
+  return [...asked.filter((one) => !isResting(one)), ...asked.filter(isResting)];
 }
 
 /** One id may be served in several dialects. */
@@ -80,7 +123,11 @@ function nameOf({ dialect, id }: Model): string {
 
 async function* streamOfFirst(
   asked: readonly Asked[],
-  { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
+  { request, signal, onFailure }: {
+    readonly request: ModelRequest;
+    readonly signal: AbortSignal;
+    readonly onFailure: (one: Asked) => void;
+  },
 ): AsyncGenerator<ModelEvent, void> {
   for (const [index, one] of asked.entries()) {
     const events = one.model.stream(requestFor(one, request), signal)[Symbol.asyncIterator]();
@@ -89,8 +136,10 @@ async function* streamOfFirst(
       // One that is itself made of several says so of them; nothing of an answer has come by that.
       while ((next = await events.next()).done !== true && next.value.type === "fallback") yield next.value;
     } catch (error) {
+      if (signal.aborted || !isFailure(error)) throw error;
+      onFailure(one);
       const to = asked[index + 1]?.model.id;
-      if (to === undefined || signal.aborted || !isFailure(error)) throw error;
+      if (to === undefined) throw error;
       yield { type: "fallback", fallback: { from: one.model.id, to, error } };
       continue;
     }

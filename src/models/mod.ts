@@ -7,7 +7,7 @@ export { aiSdk, type AiSdkOptions } from "./ai_sdk.ts";
 export type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
 export { anthropic, type AnthropicOptions } from "./anthropic.ts";
 export { clerk } from "./clerk.ts";
-export { fallback } from "./fallback.ts";
+export { fallback, type FallbackOptions } from "./fallback.ts";
 export type { HostedModelOptions } from "./hosted.ts";
 export { keepResponses } from "./keep_responses.ts";
 export { openaiChat, type OpenAIChatOptions } from "./openai_chat.ts";

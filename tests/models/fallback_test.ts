@@ -3,8 +3,9 @@ import { SelvageError } from "../../src/core/errors.ts";
 import { runTurn } from "../../src/loop/turn.ts";
 import { fallback } from "../../src/models/fallback.ts";
 import type { Message } from "../../src/core/message.ts";
-import type { Model, ModelEvent, ModelRequest } from "../../src/ports.ts";
+import type { Clock, Model, ModelEvent, ModelRequest } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
+import { ManualClock } from "../support/clock.ts";
 
 const REQUEST: ModelRequest = {
   system: "",
@@ -95,6 +96,43 @@ Deno.test("fallback() does not ask another model for a turn that was cancelled",
   };
   await rejects(run([a, b.made], stop.signal), { code: "model_unreachable" });
   equal(b.seen.asked, 0);
+});
+
+Deno.test("fallback() asks a model that could not answer last for a while, then in its turn again", async () => {
+  const down = new SelvageError("model_stalled", "hangs");
+  const [a, b, c] = [model("a", [], down), model("b", [end]), model("c", [end])];
+  const clock = new ManualClock();
+  const setBack: Clock = { now: () => clock.now() - back, sleep: (ms, signal) => clock.sleep(ms, signal) };
+  let back = 0;
+  const both = fallback([a.made, b.made, c.made], { clock: setBack, restMs: 30_000 });
+  const ask = async (): Promise<readonly string[]> => {
+    const events = await Array.fromAsync(both.stream(REQUEST, new AbortController().signal));
+    return events.flatMap((event) => {
+      if (event.type === "fallback") return event.fallback.from;
+      return event.type === "finish" ? event.model ?? [] : [];
+    });
+  };
+  deepEqual(await ask(), ["a", "b"]);
+  await clock.advance(29_999);
+  deepEqual(await ask(), ["b"], "it rests");
+  await clock.advance(1);
+  deepEqual(await ask(), ["a", "b"]);
+  back = 7_200_000;
+  deepEqual(await ask(), ["a", "b"], "the clock was set back");
+  deepEqual([a.seen.asked, c.seen.asked], [3, 0]);
+});
+
+Deno.test("fallback() asks those that rest where no other is left, in their order", async () => {
+  const [a, b] = ["a", "b"].map((id) => model(id, [], new SelvageError("model_unavailable", id)));
+  if (a === undefined || b === undefined) throw new Error("no models");
+  const both = fallback([a.made, b.made], { clock: new ManualClock() });
+  for (const asked of [1, 2]) {
+    await rejects(Array.fromAsync(both.stream(REQUEST, new AbortController().signal)), { message: "b" });
+    deepEqual([a.seen.asked, b.seen.asked], [asked, asked]);
+  }
+  for (const options of [{ restMs: -1 }, { restMs: NaN }, { rest: 1 }, null]) {
+    throws(() => fallback([a.made], options as never), TypeError);
+  }
 });
 
 Deno.test("fallback() lets go of the model whose reader leaves", async () => {
@@ -196,7 +234,7 @@ Deno.test("fallback() sends signed reasoning to the model that has written it, a
   let isDown = false;
   const a = signing("a", () => isDown);
   const b = signing("b");
-  const model = fallback([fallback([a.made]), b.made]);
+  const model = fallback([fallback([a.made]), b.made], { restMs: 0 });
   const messages: Message[] = [{ role: "user", content: "Hi" }];
   for (const down of [false, true, false, false]) {
     isDown = down;
