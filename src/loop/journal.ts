@@ -13,7 +13,7 @@ import { callAround, type Later } from "./later.ts";
 
 /** How long a lease lives without a heartbeat, in milliseconds. */
 export const LEASE_TTL_MS = 10_000;
-/** Milliseconds between heartbeats. */
+/** Milliseconds without a commit after which the lease is renewed by itself. */
 const HEARTBEAT_MS = 3_000;
 /** Milliseconds between two looks whether the turn was cancelled from elsewhere. */
 const LOOK_MS = 1_000;
@@ -112,12 +112,16 @@ export class Journal {
     const done = this.#queue.then(async () => {
       if (this.#failure !== null) throw this.#failure.error;
       if (entries.length === 0 && events.length === 0 && Object.keys(rest).length === 0) return;
-      const { store, key, lease } = this.#options;
+      const { store, key, lease, clock } = this.#options;
+      const now = clock.now();
+      // A turn that stores something now and then needs no heartbeat.
       await store.commit(key, lease, {
         ...rest,
+        ttlMs: LEASE_TTL_MS,
         ...(entries.length > 0 ? { entries } : {}),
         ...(events.length > 0 ? { events } : {}),
       });
+      this.#renewed = now;
     }).catch((error) => {
       this.#fail(error);
       throw error;

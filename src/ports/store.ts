@@ -183,6 +183,8 @@ export interface Commit {
   readonly pins?: Readonly<Record<string, boolean>>;
   /** Events of the turn, in order, for clients that lost their stream. Kept for an hour after the last. */
   readonly events?: readonly StoredEvent[];
+  /** Extends the lease by so many milliseconds from now, as `renew` does; left out, it expires when it would have. */
+  readonly ttlMs?: number;
   /** Ends the lease with this commit: the turn is over. */
   readonly release?: boolean;
   /** Gives the lease up in the middle of the turn: it can be taken over at once, and later commits are `lease_lost`. */

@@ -268,6 +268,20 @@ export const leaseCases: readonly ContractCase[] = cases((test) => {
     assert.equal((await takeOver(store)).lease.epoch, 2);
   });
 
+  test("renews a lease along with a commit that says so, and with no other", async (store, clock) => {
+    const { lease } = await take(store);
+    await clock.advance(8_000);
+    await store.commit(KEY, lease, { entries: userEntries(0, 1), ttlMs: 10_000 });
+    const until = clock.now() + 10_000;
+    assert.equal((await store.read(KEY))?.head.lease?.expires, until);
+    await clock.advance(5_000);
+    await store.commit(KEY, lease, { events: textEvents(0, 1) });
+    assert.equal((await store.read(KEY))?.head.lease?.expires, until);
+    // What is given up is given up.
+    await store.commit(KEY, lease, { flag: null, suspend: true, ttlMs: 10_000 });
+    await takeOver(store);
+  });
+
   test("keeps a renewed lease through commits", async (store, clock) => {
     const { lease } = await take(store);
     await clock.advance(3_000);

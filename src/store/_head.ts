@@ -224,6 +224,7 @@ export function withCommit(
     : commit.flag ?? undefined;
   const left = {
     ...inForce,
+    ...(commit.ttlMs === undefined ? {} : { expires: now + commit.ttlMs }),
     ...(commit.pause === undefined ? {} : { pause: commit.pause }),
     ...(commit.suspend ? { expires: GIVEN_UP } : {}),
   };

@@ -55,7 +55,8 @@ Deno.test("Journal.flush() commits what was noted in one go, and nothing where n
   journal.change({ flag: { reason: "open_call", since: 1 } });
   journal.change({ flag: null, meter: 7 });
   await journal.flush();
-  assert.deepEqual(commits, [{ flag: null, meter: 7, entries: [userEntry(0, "a"), userEntry(1, "b")] }]);
+  const entries = [userEntry(0, "a"), userEntry(1, "b")];
+  assert.deepEqual(commits, [{ flag: null, meter: 7, entries, ttlMs: LEASE_TTL_MS }]);
   journal.close();
 });
 
@@ -114,6 +115,20 @@ Deno.test("Journal renews its lease at once where the clock was set back: it wou
   assert.ok(expires <= clock.now() + set.by + LEASE_TTL_MS, `good for ${expires - clock.now() - set.by} ms`);
   await clock.advance(3_000);
   assert.equal(renewed.length, 2, "and every three seconds then, as before");
+  journal.close();
+});
+
+Deno.test("Journal renews its lease along with what it commits, and by itself where that is nothing", async () => {
+  const { journal, clock, store, renewed } = await rig();
+  for (let n = 0; n < 15; n++) {
+    journal.event({ type: "text.delta", step: 1, text: "x", id: `t:${n}` });
+    await clock.advance(1_000);
+  }
+  assert.deepEqual(renewed, []);
+  const { lease } = (await store.read(KEY))?.head ?? {};
+  assert.ok(lease !== undefined && lease.expires > clock.now() + LEASE_TTL_MS - 1_000);
+  await clock.advance(3_500);
+  assert.deepEqual(renewed, [LEASE_TTL_MS]);
   journal.close();
 });
 
