@@ -63,3 +63,40 @@ Deno.test("Session.refresh() keeps what is shown where nobody can tell, and wher
   await sent;
   equal(session.standing, "idle");
 });
+
+Deno.test("Session shows what was said to a running turn until the turn has heard it", async () => {
+  const clock = new ManualClock();
+  const gate = Promise.withResolvers<void>();
+  let calls = 0;
+  const model = scripted({
+    script: () => calls++ === 0 ? { text: "First." } : { text: "Second." },
+    pause: () => gate.promise,
+  });
+  const app = createApp({ agents: { default: { model } }, store: memoryStore(), clock });
+  const client = createClient({
+    url: "http://127.0.0.1",
+    maxTries: 1,
+    clock,
+    fetch: async (url, init) => await app.request(url, init),
+  });
+  const begun = Promise.withResolvers<void>();
+  const heard: (readonly string[])[] = [];
+  const session: Session = new Session(client, {
+    name: "s",
+    clock,
+    onChange: () => {
+      heard.push(session.unheard);
+      if (session.agent !== null) begun.resolve();
+    },
+  });
+  const turn = session.send("one", null);
+  await begun.promise;
+  await session.send("two", null);
+  deepEqual(session.unheard, ["two"], "it waits");
+  gate.resolve();
+  await turn;
+  deepEqual(session.unheard, []);
+  deepEqual(session.items.all.flatMap((item) => item.kind === "user" ? item.text : []), ["one", "two"]);
+  const at = heard.findIndex((texts) => texts.length > 0);
+  equal(heard.slice(at).findIndex((texts) => texts.length === 0) > 0, true, "it was drawn meanwhile");
+});

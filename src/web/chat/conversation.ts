@@ -76,7 +76,7 @@ function Composer({ session, agents }: Pick<ConversationProps, "session" | "agen
         ${agents.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`
   }
     <textarea aria-label="Message" rows="2" placeholder=${placeholder} value=${text}
-      disabled=${standing === "paused"} onKeyDown=${onKey}
+      readonly=${standing === "paused"} onKeyDown=${onKey}
       onInput=${(event: Event) => setText((event.target as HTMLTextAreaElement).value)}></textarea>
     <div class="send">
       ${
@@ -87,6 +87,16 @@ function Composer({ session, agents }: Pick<ConversationProps, "session" | "agen
       <button type="submit" class="main" disabled=${isShut || text.trim() === ""}>Send</button>
     </div>
   </form>` as VNode;
+}
+
+/** What goes on, for the eye and for those who are read to. */
+function sayStanding({ standing, isStopping, pending }: Session): string {
+  if (standing === "running") return isStopping ? "Stopping …" : "Working …";
+  if (standing !== "paused") return "";
+  const [first] = pending;
+  return pending.length === 1
+    ? `A call waits for you: ${first?.name}`
+    : `${pending.length} calls wait for you`;
 }
 
 /** It. */
@@ -120,13 +130,16 @@ export function Conversation({ session, agents, version, hasDemo, onDemo }: Conv
           <ol class="items">${all.slice(first).map(drawItem)}</ol>
           <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(
             answer: Parameters<Session["answer"]>[0],
-          ) => void session.answer(answer)} />
+          ) => {
+            // The button goes: who works by keys goes on from here.
+            list.current?.focus({ preventScroll: true });
+            void session.answer(answer);
+          }} />
+          ${session.unheard.map((text) =>
+            html`<p class="unheard"><b>Said, for the next step:</b> ${text}</p>`
+          )}
           ${session.notice !== "" && html`<p class="notice" role="alert">${session.notice}</p>`}
-          <p class="working" role="status">${standing !== "running"
-            ? ""
-            : session.isStopping
-            ? "Stopping …"
-            : "Working …"}</p>
+          <p class="working" role="status">${sayStanding(session)}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />
     </section>

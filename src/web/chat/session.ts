@@ -22,18 +22,11 @@ import type { Clock } from "../../ports.ts";
 import { Items } from "./items.ts";
 import { storedEntries } from "./entries.ts";
 import { Pace } from "./pace.ts";
-import { sayError } from "./say.ts";
+import { isAnswered, isGone, isTaken } from "./refusals.ts";
+import { sayContent, sayError } from "./say.ts";
 
 /** Where a session stands. */
 export type Standing = "loading" | "idle" | "running" | "paused" | "locked" | "failed" | "misnamed";
-
-/** What an answer is refused with where another one was first. */
-const ANSWERED: ReadonlySet<string> = new Set([
-  "call_not_pending",
-  "turn_not_paused",
-  "turn_running",
-  "turn_over",
-]);
 
 /** An answer to one call. */
 export type Answer = { readonly result: CallAnswer } | { readonly approval: Approval };
@@ -51,6 +44,8 @@ export class Session {
   notice = "";
   context: InspectedContext | null = null;
   pending: readonly PendingCall[] = [];
+  /** What was said to the running turn, and waits for its next step. */
+  unheard: readonly string[] = [];
   /** The agent that answered last, null for a new session. */
   agent: string | null = null;
   #turn: ClientTurn | null = null;
@@ -140,15 +135,7 @@ export class Session {
 
   /** Sends a message: to the turn that runs, or as a new one. */
   async send(input: string, agent: string | null): Promise<void> {
-    if (this.standing === "running" && this.#turn !== null) {
-      try {
-        await this.#turn.send(input);
-      } catch (error) {
-        this.items.note(sayError(error), "bad");
-        this.#onChange();
-      }
-      return;
-    }
+    if (this.standing === "running" && this.#turn !== null) return await this.#say(this.#turn, input);
     this.notice = "";
     this.items.said(input);
     const named = this.agent ?? agent;
@@ -159,6 +146,24 @@ export class Session {
       onDisconnect: "continue",
       ...(named === null ? {} : { agent: named }),
     }));
+  }
+
+  /** Says something to a turn that runs: it is heard at the next step. */
+  async #say(turn: ClientTurn, input: string): Promise<void> {
+    this.unheard = [...this.unheard, input];
+    this.#onChange();
+    try {
+      await turn.send(input);
+    } catch (error) {
+      this.#heard(input);
+      this.items.note(sayError(error), "bad");
+      this.#onChange();
+    }
+  }
+
+  #heard(input: string): void {
+    const at = this.unheard.indexOf(input);
+    this.unheard = this.unheard.filter((_, index) => index !== at);
   }
 
   /** Ends the turn that runs or waits. */
@@ -183,7 +188,7 @@ export class Session {
     try {
       await turn.answer("result" in answer ? { results: [answer.result] } : { approvals: [answer.approval] });
     } catch (error) {
-      if (error instanceof ClientError && ANSWERED.has(error.code)) {
+      if (isAnswered(error)) {
         // What came of the answer of somebody else is shown, and with it why this one was not taken.
         this.notice = "Already answered in another window.";
         return await this.load();
@@ -215,9 +220,7 @@ export class Session {
     try {
       await this.#play(this.#client.follow(running.turn), { isFollowed: true });
     } catch (error) {
-      if (!(error instanceof ClientError && ["stream_lost", "turn_not_found"].includes(error.code))) {
-        throw error;
-      }
+      if (!isGone(error)) throw error;
       // Its events are gone: the log has what came of it.
       for (const entry of entries) if (isTold(entry)) items.entry(entry);
       this.#set("idle");
@@ -243,6 +246,7 @@ export class Session {
         this.#isStored = true;
         items.event(event);
         if (event.type === "turn.started") this.agent = event.agent;
+        if (event.type === "user.message") this.#heard(sayContent(event.input));
         if (!event.type.endsWith(".delta")) void this.#looks.ask();
         this.#onChange();
       }
@@ -253,14 +257,13 @@ export class Session {
       this.#set(this.pending.length > 0 ? "paused" : "idle");
     } catch (error) {
       if (isFollowed) throw error;
-      if (!(error instanceof ClientError && ["turn_running", "turn_paused"].includes(error.code))) {
-        return this.#fail(error);
-      }
+      if (!isTaken(error)) return this.#fail(error);
       // Somebody else is at it: what goes on there is shown.
       await this.load();
       this.items.note(error.message, "bad");
       this.#onChange();
     } finally {
+      this.unheard = [];
       void this.#looks.ask();
     }
   }

@@ -4843,13 +4843,19 @@ function Composer({ session, agents }) {
       <select onChange=${(event) => setAgent(event.target.value)}>
         ${agents.map((name) => m2`<option value=${name}>${name}</option>`)}</select></label>`}
     <textarea aria-label="Message" rows="2" placeholder=${placeholder} value=${text2}
-      disabled=${standing === "paused"} onKeyDown=${onKey}
+      readonly=${standing === "paused"} onKeyDown=${onKey}
       onInput=${(event) => setText(event.target.value)}></textarea>
     <div class="send">
       ${(isRunning || standing === "paused") && m2`<button type="button" disabled=${session.isStopping} onClick=${() => void session.stop()}>Stop</button>`}
       <button type="submit" class="main" disabled=${isShut || text2.trim() === ""}>Send</button>
     </div>
   </form>`;
+}
+function sayStanding({ standing, isStopping, pending }) {
+  if (standing === "running") return isStopping ? "Stopping \u2026" : "Working \u2026";
+  if (standing !== "paused") return "";
+  const [first] = pending;
+  return pending.length === 1 ? `A call waits for you: ${first?.name}` : `${pending.length} calls wait for you`;
 }
 function Conversation({ session, agents, version, hasDemo, onDemo }) {
   const [shown, setShown] = d2(PAGE2);
@@ -4880,9 +4886,15 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
           ${standing === "loading" && m2`<p class="fine" role="status">Reading the session …</p>`}
           ${first > 0 && m2`<p><button type="button" onClick=${() => setShown(shown + 4 * PAGE2)}>Show earlier (${grouped(first)} more)</button></p>`}
           <ol class="items">${all.slice(first).map(drawItem)}</ol>
-          <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(answer) => void session.answer(answer)} />
+          <${Pending} pending=${pending} isShut=${standing !== "paused"} onAnswer=${(answer) => {
+    list.current?.focus({
+      preventScroll: true
+    });
+    void session.answer(answer);
+  }} />
+          ${session.unheard.map((text2) => m2`<p class="unheard"><b>Said, for the next step:</b> ${text2}</p>`)}
           ${session.notice !== "" && m2`<p class="notice" role="alert">${session.notice}</p>`}
-          <p class="working" role="status">${standing !== "running" ? "" : session.isStopping ? "Stopping \u2026" : "Working \u2026"}</p>
+          <p class="working" role="status">${sayStanding(session)}</p>
         </div>
       <${Composer} key=${session.name} session=${session} agents=${agents} />
     </section>
@@ -5241,12 +5253,30 @@ var Pace = class {
   }
 };
 
-var ANSWERED = /* @__PURE__ */ new Set([
-  "call_not_pending",
-  "turn_not_paused",
-  "turn_running",
-  "turn_over"
-]);
+function isOneOf(error, codes) {
+  return error instanceof ClientError && codes.includes(error.code);
+}
+function isAnswered(error) {
+  return isOneOf(error, [
+    "call_not_pending",
+    "turn_not_paused",
+    "turn_running",
+    "turn_over"
+  ]);
+}
+function isTaken(error) {
+  return isOneOf(error, [
+    "turn_running",
+    "turn_paused"
+  ]);
+}
+function isGone2(error) {
+  return isOneOf(error, [
+    "stream_lost",
+    "turn_not_found"
+  ]);
+}
+
 var Session = class {
   name;
   #client;
@@ -5259,6 +5289,8 @@ var Session = class {
   notice = "";
   context = null;
   pending = [];
+  /** What was said to the running turn, and waits for its next step. */
+  unheard = [];
   /** The agent that answered last, null for a new session. */
   agent = null;
   #turn = null;
@@ -5329,15 +5361,7 @@ var Session = class {
   }
   /** Sends a message: to the turn that runs, or as a new one. */
   async send(input, agent) {
-    if (this.standing === "running" && this.#turn !== null) {
-      try {
-        await this.#turn.send(input);
-      } catch (error) {
-        this.items.note(sayError(error), "bad");
-        this.#onChange();
-      }
-      return;
-    }
+    if (this.standing === "running" && this.#turn !== null) return await this.#say(this.#turn, input);
     this.notice = "";
     this.items.said(input);
     const named2 = this.agent ?? agent;
@@ -5350,6 +5374,25 @@ var Session = class {
         agent: named2
       }
     }));
+  }
+  /** Says something to a turn that runs: it is heard at the next step. */
+  async #say(turn, input) {
+    this.unheard = [
+      ...this.unheard,
+      input
+    ];
+    this.#onChange();
+    try {
+      await turn.send(input);
+    } catch (error) {
+      this.#heard(input);
+      this.items.note(sayError(error), "bad");
+      this.#onChange();
+    }
+  }
+  #heard(input) {
+    const at2 = this.unheard.indexOf(input);
+    this.unheard = this.unheard.filter((_4, index) => index !== at2);
   }
   /** Ends the turn that runs or waits. */
   async stop() {
@@ -5380,7 +5423,7 @@ var Session = class {
         ]
       });
     } catch (error) {
-      if (error instanceof ClientError && ANSWERED.has(error.code)) {
+      if (isAnswered(error)) {
         this.notice = "Already answered in another window.";
         return await this.load();
       }
@@ -5412,12 +5455,7 @@ var Session = class {
         isFollowed: true
       });
     } catch (error) {
-      if (!(error instanceof ClientError && [
-        "stream_lost",
-        "turn_not_found"
-      ].includes(error.code))) {
-        throw error;
-      }
+      if (!isGone2(error)) throw error;
       for (const entry of entries) if (isTold(entry)) items.entry(entry);
       this.#set("idle");
     }
@@ -5434,6 +5472,7 @@ var Session = class {
         this.#isStored = true;
         items.event(event);
         if (event.type === "turn.started") this.agent = event.agent;
+        if (event.type === "user.message") this.#heard(sayContent(event.input));
         if (!event.type.endsWith(".delta")) void this.#looks.ask();
         this.#onChange();
       }
@@ -5443,16 +5482,12 @@ var Session = class {
       this.#set(this.pending.length > 0 ? "paused" : "idle");
     } catch (error) {
       if (isFollowed) throw error;
-      if (!(error instanceof ClientError && [
-        "turn_running",
-        "turn_paused"
-      ].includes(error.code))) {
-        return this.#fail(error);
-      }
+      if (!isTaken(error)) return this.#fail(error);
       await this.load();
       this.items.note(error.message, "bad");
       this.#onChange();
     } finally {
+      this.unheard = [];
       void this.#looks.ask();
     }
   }
