@@ -170,16 +170,20 @@ Deno.test({
   ...SHARED,
   fn: async () => {
     const { page, complaints } = await rig.open(`${own.url}/`, { size: "phone" });
+    const focused = () => page.evaluate("document.activeElement.tagName");
     await say(page, "mail");
     await page.getByRole("heading", { name: "May send run?" }).waitFor();
+    equal(await focused(), "TEXTAREA", "nobody loses the place where they type");
+    await page.getByRole("status").filter({ hasText: "2 calls wait for you" }).waitFor();
     await page.reload();
     await page.getByRole("heading", { name: "May send run?" }).waitFor();
     deepEqual(await seriousFaults(page), []);
     await shoot(page, "chat-waiting-phone");
     // What was typed for one call outlives the answer to another.
     await page.getByLabel("Its result, as text or JSON").fill("Oslo");
-    await page.getByRole("button", { name: "Allow", exact: true }).click();
+    await page.getByRole("button", { name: "Allow", exact: true }).press("Enter");
     await page.getByRole("heading", { name: "May send run?" }).waitFor({ state: "detached" });
+    equal(await focused(), "DIV", "the focus is on what was said");
     await page.getByRole("button", { name: "Send the result" }).click();
     await page.locator(".answer", { hasText: "sent to ada, Oslo" }).waitFor();
     deepEqual(await page.locator(".call .state").allInnerTexts(), ["done", "done"]);

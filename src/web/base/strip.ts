@@ -211,8 +211,9 @@ export function Strip(
             ...(isGone(block, cutAt) ? ["gone"] : []),
             ...(cutAt !== null && atoms[block.first]?.from === cutAt ? ["cut-here"] : []),
           ];
+          // By its place: where blocks come to stand for more atoms, the one with the focus keeps it.
           return html`
-            <button type="button" key=${block.first} class=${classes.join(" ")} aria-label=${said}
+            <button type="button" key=${index} class=${classes.join(" ")} aria-label=${said}
               aria-pressed=${isChosen} tabindex=${index === reachable ? 0 : -1}
               style=${{ flexGrow: Math.max(1, block.tokens) }}
               onClick=${() => {

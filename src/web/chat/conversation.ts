@@ -107,7 +107,11 @@ export function Conversation({ session, agents, version, hasDemo, onDemo }: Conv
   const { items: { all }, standing, pending } = session;
   const follow = (): void => {
     const { current } = list;
-    if (current !== null && isAtEnd.current) current.scrollTop = current.scrollHeight;
+    if (current === null || !isAtEnd.current) return;
+    // What waits is read from its beginning, where there is no room for all of it.
+    const waiting = current.querySelector(".pending")?.getBoundingClientRect().top;
+    if (waiting === undefined) current.scrollTop = current.scrollHeight;
+    else current.scrollTop += waiting - current.getBoundingClientRect().top;
   };
   useLayoutEffect(follow, [version, session]);
   useEffect(() => setShown(PAGE), [session]);
@@ -133,6 +137,7 @@ export function Conversation({ session, agents, version, hasDemo, onDemo }: Conv
           ) => {
             // The button goes: who works by keys goes on from here.
             list.current?.focus({ preventScroll: true });
+            isAtEnd.current = true;
             void session.answer(answer);
           }} />
           ${session.unheard.map((text) =>

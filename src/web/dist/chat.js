@@ -1971,7 +1971,7 @@ function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose
       ] : []
     ];
     return m2`
-            <button type="button" key=${block.first} class=${classes.join(" ")} aria-label=${said}
+            <button type="button" key=${index} class=${classes.join(" ")} aria-label=${said}
               aria-pressed=${isChosen} tabindex=${index === reachable ? 0 : -1}
               style=${{
       flexGrow: Math.max(1, block.tokens)
@@ -4864,7 +4864,10 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
   const { items: { all }, standing, pending } = session;
   const follow = () => {
     const { current } = list;
-    if (current !== null && isAtEnd.current) current.scrollTop = current.scrollHeight;
+    if (current === null || !isAtEnd.current) return;
+    const waiting = current.querySelector(".pending")?.getBoundingClientRect().top;
+    if (waiting === void 0) current.scrollTop = current.scrollHeight;
+    else current.scrollTop += waiting - current.getBoundingClientRect().top;
   };
   F2(follow, [
     version,
@@ -4890,6 +4893,7 @@ function Conversation({ session, agents, version, hasDemo, onDemo }) {
     list.current?.focus({
       preventScroll: true
     });
+    isAtEnd.current = true;
     void session.answer(answer);
   }} />
           ${session.unheard.map((text2) => m2`<p class="unheard"><b>Said, for the next step:</b> ${text2}</p>`)}

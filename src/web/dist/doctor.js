@@ -847,7 +847,7 @@ function Strip({ label, atoms, first, end, cuts, faults, chosen, cutAt, onChoose
       ] : []
     ];
     return m2`
-            <button type="button" key=${block.first} class=${classes.join(" ")} aria-label=${said}
+            <button type="button" key=${index} class=${classes.join(" ")} aria-label=${said}
               aria-pressed=${isChosen} tabindex=${index === reachable ? 0 : -1}
               style=${{
       flexGrow: Math.max(1, block.tokens)
