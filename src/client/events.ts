@@ -31,7 +31,7 @@ export async function* readEvents(
   for await (const text of readText(response, reading)) {
     for (const { id, event, data } of parser.push(text)) {
       if (!isAfter(id, last)) continue;
-      last = id;
+      if (id !== "") last = id;
       yield { ...bodyOf(data), type: event, id } as TurnEvent;
     }
   }
@@ -40,6 +40,8 @@ export async function* readEvents(
 /** Whether an event comes behind another of its turn; numbers rise, with gaps. */
 function isAfter(id: string, last: string | null): boolean {
   const [, turn, number] = id.match(/^(.*):(\d+)$/s) ?? [];
+  // What is told of a turn that could not begin has no number.
+  if (turn === undefined) return true;
   const [, lastTurn, seen] = last?.match(/^(.*):(\d+)$/s) ?? [];
   return turn !== lastTurn || Number(number) > Number(seen);
 }

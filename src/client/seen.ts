@@ -57,7 +57,7 @@ export class SeenTurn {
 
   /** Takes note of the next event. */
   take(event: TurnEvent): void {
-    this.last = event.id;
+    if (event.id !== "") this.last = event.id;
     this.end = null;
     switch (event.type) {
       case "turn.started":

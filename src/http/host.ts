@@ -131,7 +131,7 @@ export class TurnHost {
    * @throws SelvageError `turn_over`, `turn_paused`, `too_many_messages`, `input_empty`, `input_too_large`.
    */
   async send({ owner, turn, input, idempotency }: HostMessage): Promise<number | null> {
-    this.requireUp("write to");
+    this.requireUp("write to the turn");
     const { store, clock } = this.#parts;
     const stand = await standOf(store, { owner, turn });
     if (stand === null) return null;
@@ -200,12 +200,35 @@ export class TurnHost {
     return await quotas.enter(owner, { turn, session, limits: limitsOf(limits, owner) });
   }
 
-  /** Notes a stream that is to end before the service does; call what it returns when it has. */
+  /** Notes a stream, or other work, that is to end before the service does; call what it returns when it has. */
   enter(): () => void {
     return this.#parts.drain.enter();
   }
 
-  /** Throws `shutting_down` once the service goes down; `action` says what cannot be done with the turn then. */
+  /**
+   * Does work that is no turn: the service does not end before it, and tells it to stop when it goes down.
+   *
+   * @param wanted What cannot be done then, and the signal of a client that may go before.
+   * @param work Gives up, with the reason of its signal, when that aborts.
+   * @throws SelvageError `shutting_down` where it gave up for that; what the work throws.
+   */
+  async work<T>(
+    { action, clientSignal }: { readonly action: string; readonly clientSignal: AbortSignal },
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { signal: down } = this.#parts.drain;
+    const exit = this.enter();
+    try {
+      return await work(AbortSignal.any([clientSignal, down]));
+    } catch (error) {
+      if (down.aborted && error === down.reason) this.requireUp(action);
+      throw error;
+    } finally {
+      exit();
+    }
+  }
+
+  /** Throws `shutting_down` once the service goes down; `action` says what cannot be done then. */
   requireUp(action: string): void {
     requireUp(this.#parts, action);
   }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { clipDetail, type Problem, type Refuse, statusOf } from "./problem.ts";
+import { clipDetail, isRetryable, type Problem, type Refuse, statusOf } from "./problem.ts";
 
 /** What the body of an error says. */
 export interface OpenAIError {
@@ -48,23 +48,13 @@ export function openaiError(problem: Problem): OpenAIError {
   };
 }
 
-/** Codes after which the same request has a chance, though its clients would not think so, or the other way round. */
-const RETRIED = new Set([
-  "turn_running",
-  "turn_interrupted",
-  "shutting_down",
-  "turn_suspended",
-  "store_busy",
-]);
-
 /**
  * Makes the response to a problem. Clients try 409 and all from 500 on again by themselves; where that cannot help
  * they are told so.
  */
 export const refuseOpenAI: Refuse = (problem, headers) => {
   const status = openaiStatus(problem);
-  const isHopeless = (status === 409 || status >= 500) && !RETRIED.has(problem.code) &&
-    problem.fields?.["retryable"] !== true;
+  const isHopeless = (status === 409 || status >= 500) && !isRetryable(problem);
   return new Response(JSON.stringify({ error: openaiError(problem) }), {
     status,
     headers: {

@@ -129,7 +129,7 @@ export function clipDetail(text: string): string {
 }
 
 /** The status of a problem. One that names a field of the request is the caller's, whoever else has that code. */
-export function statusOf({ code, fields }: Problem): number {
+export function statusOf({ code, fields }: Pick<Problem, "code" | "fields">): number {
   const status = STATUS[code] ?? 500;
   return status >= 500 && typeof fields?.["field"] === "string" ? 400 : status;
 }
@@ -167,6 +167,16 @@ export function speak(refuse: Refuse): MiddlewareHandler<AppEnv> {
     c.set("refuse", refuse);
     await next();
   };
+}
+
+/** Codes after which the same request may come through, though its status does not say so: what is in the way passes. */
+const PASSING = new Set(["turn_running", "turn_interrupted"]);
+
+/** Whether the same request may come through later: as the error says, and where it says nothing, by its status. */
+export function isRetryable(problem: Pick<Problem, "code" | "fields">): boolean {
+  const { retryable } = problem.fields ?? {};
+  if (typeof retryable === "boolean") return retryable;
+  return [429, 503].includes(statusOf(problem)) || PASSING.has(problem.code);
 }
 
 /** The headers of a problem. What may pass by itself says after how many seconds it is worth while to try again. */

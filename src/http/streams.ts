@@ -3,9 +3,11 @@
  *
  * @module
  */
+import { SelvageError } from "../core/errors.ts";
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { errorEvent } from "../loop/report.ts";
 import type { Store } from "../ports.ts";
+import { isRetryable } from "./problem.ts";
 import type { Following } from "./registry.ts";
 
 /**
@@ -41,11 +43,17 @@ export async function* before(
   yield* live;
 }
 
-/** What is told of a turn that could not start after its stream had begun: an error, and an end. Nothing is stored. */
+/**
+ * What is told of a turn that could not start after its stream had begun: an error, and an end. Nothing is stored, and
+ * there is no turn whose events they could be: they have no ids.
+ */
 export function* refusedEvents(error: unknown): Generator<TurnEvent, void> {
-  yield { ...errorEvent(error), id: "none:0" };
+  const id = "";
+  // A refusal without a stream says by its status whether to try again: this one says the same.
+  const said = error instanceof SelvageError ? { retryable: isRetryable(error) } : {};
+  yield { ...errorEvent(error), ...said, id };
   const usage = { inputTokens: 0, outputTokens: 0 };
-  yield { type: "turn.finished", reason: "error", usage, steps: 0, id: "none:1" };
+  yield { type: "turn.finished", reason: "error", usage, steps: 0, id };
 }
 
 /**

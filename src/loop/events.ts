@@ -141,7 +141,7 @@ export type TurnEventBody =
   }
   | { readonly type: "error"; readonly code: string; readonly message: string; readonly retryable: boolean };
 
-/** One event of a turn; `id` is `<turn>:<n>` with n rising from 0. */
+/** One event of a turn; `id` is `<turn>:<n>` with n rising from 0, and empty where no turn could begin. */
 export type TurnEvent = TurnEventBody & { readonly id: string };
 
 /** Why a turn has ended. */

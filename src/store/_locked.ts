@@ -39,7 +39,7 @@ export async function whileLocked<T>(run: () => Promise<T>, clock: Clock = syste
         throw new SelvageError(
           "store_busy",
           `Cannot reach the store: found its database locked for ${waited} ms, wanted a turn within ${PATIENCE_MS} ms`,
-          { cause: error },
+          { cause: error, fields: { retryable: true } },
         );
       }
       // Jitter, so that two writers that met do not meet again.

@@ -11,7 +11,7 @@ import {
   type Fetch,
   type TurnEvent,
 } from "../../src/client/mod.ts";
-import { createApp } from "../../src/http/mod.ts";
+import { createApp, Drain } from "../../src/http/mod.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -82,6 +82,27 @@ Deno.test("client.turn() is text, reason, steps and usage of its last step", asy
   equal((await turn.result()).text, text);
   deepEqual(await Array.fromAsync(turn), []);
   equal(asked.length, 1);
+});
+
+Deno.test("client.turn() that waits for its session when the service goes down is told to try again", async () => {
+  const store = memoryStore();
+  const drain = new Drain();
+  const model = scripted({ script: () => ({ text: "Hello." }) });
+  const app = createApp({ agents: { default: { model } }, store, drain });
+  const other = { agent: "default", owner: "t1", turn: "t1", ttlMs: 60_000 };
+  await store.acquire({ tenant: "local", session: "s" }, other);
+  const client = clientOf(async (url, init) => {
+    const response = await app.request(url, init);
+    if (init.method === "POST") void drain.start();
+    return response;
+  });
+  const turn = client.turn({ session: "s", input: "hello", whenBusy: "enqueue" });
+  const seen = await Array.fromAsync(turn);
+  deepEqual(seen.map(({ type, id }) => [type, id]), [["error", ""], ["turn.finished", ""]]);
+  deepEqual([turn.id, turn.lastEventId], [null, null]);
+  const told = (error: unknown) =>
+    error instanceof ClientError && error.code === "shutting_down" && error.fields["retryable"] === true;
+  await rejects(turn.result(), told);
 });
 
 Deno.test("client.turn() that is left by `break` is cancelled before the loop is behind", async () => {

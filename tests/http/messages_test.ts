@@ -1,5 +1,5 @@
 /** What may be said while a turn runs: messages to it, and turns that wait for it. */
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { createApp, Drain } from "../../src/http/mod.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -119,6 +119,11 @@ Deno.test("a queue is bounded, and who leaves it, or meets a service that goes d
   for (const text of await until(clock, texts)) {
     const frames = parseFrames(text);
     deepEqual(frames.map(({ event, data }) => data.code ?? data.reason ?? event), ["shutting_down", "error"]);
+    // As its sentence says, and as a request without a stream is told by its status.
+    equal(frames[0]?.data.retryable, true);
+    // There is no turn that they could be events of.
+    deepEqual(frames.map(({ id }) => id), [undefined, undefined]);
+    ok(!/^id:/m.test(text), text);
   }
   equal(drains[0].running, 0);
 });

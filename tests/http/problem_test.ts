@@ -40,6 +40,7 @@ for (const protocol of ["native", "openai", "chat"]) {
       if (isPassing) {
         passing.push(code);
         match(response.headers.get("retry-after") ?? "", /^[1-9]\d*$/, code);
+        equal(response.headers.get("x-should-retry"), null, code);
       } else equal(response.headers.get("retry-after"), null, code);
     }
     for (const code of ["queue_full", "too_many_messages", "rate_limited", "store_busy", "turn_suspended"]) {

@@ -5,9 +5,9 @@
  */
 import type { TurnEvent } from "../../loop/events.ts";
 
-/** One event as an SSE frame: its id, its type as the event name, the rest as JSON. */
+/** One event as an SSE frame: its id, where it has one, its type as the event name, the rest as JSON. */
 export function encodeNative({ id, type, ...data }: TurnEvent): string {
-  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `${id === "" ? "" : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 /** A whole turn as one JSON document. */

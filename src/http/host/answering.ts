@@ -22,7 +22,7 @@ import { addFor, addTurn, type TurnRun } from "./running.ts";
  *   `idempotency_key_reused`.
  */
 export async function answerPaused(parts: HostParts, request: HostAnswer): Promise<StartedTurn | null> {
-  requireUp(parts, "answer");
+  requireUp(parts, "answer the turn");
   const stand = await standOf(parts.store, request);
   if (stand === null) return null;
   const { place, lease } = stand;

@@ -88,11 +88,11 @@ export function agentNamed(
   );
 }
 
-/** Throws `shutting_down` once the service goes down; `action` says what cannot be done with the turn then. */
+/** Throws `shutting_down` once the service goes down; `action` says what cannot be done then. */
 export function requireUp({ drain }: HostParts, action: string): void {
   if (!drain.signal.aborted) return;
   throw new SelvageError(
     "shutting_down",
-    `Cannot ${action} the turn: the service is going down, try again in a moment`,
+    `Cannot ${action}: the service is going down, try again in a moment`,
   );
 }

@@ -100,7 +100,7 @@ export async function addFor(
     } catch (error) {
       await leave({ hasStarted: false });
       // What was waited for is of no interest any more then.
-      requireUp(parts, "start");
+      requireUp(parts, "start the turn");
       throw error;
     }
   } finally {
@@ -113,7 +113,7 @@ export async function resume(
   parts: HostParts,
   { turn, key, lease: { agent, onDisconnect } }: StoredTurnPlace & { readonly lease: Lease },
 ): Promise<FollowedTurn> {
-  requireUp(parts, "take over");
+  requireUp(parts, "take over the turn");
   const { drain, limits } = parts;
   const stop = new AbortController();
   const signals = { signal: stop.signal, suspend: drain.signal };

@@ -30,7 +30,7 @@ type NamedRequest = StartRequest & { readonly turn: string; readonly session: st
  */
 export async function startTurn(parts: HostParts, request: StartRequest): Promise<StartedTurn> {
   const { owner, idempotency } = request;
-  requireUp(parts, "start");
+  requireUp(parts, "start the turn");
   const agent = agentNamed(parts, { name: request.agentName });
   const ours = { session: request.session ?? parts.newId("session"), turn: parts.newId("turn") };
   if (idempotency === undefined) return await begin(parts, { ...request, ...ours, agent });

@@ -84,7 +84,7 @@ const SESSION = ["session_not_found", "branch_not_found", "bad_request"];
 /** What is refused where a session is changed between its turns. */
 const REST = [
   ...[...BODY, "session_not_found", "unknown_agent", "turn_running", "turn_paused", "turn_interrupted"],
-  ...["lease_lost", ...TOOLS],
+  ...["lease_lost", "shutting_down", ...TOOLS],
 ];
 const TRANSCRIPT = [
   ...BODY,
@@ -250,8 +250,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     body: sessionCompactBody.meta({ id: "SessionCompactRequest" }),
     answers: ok(answers.sessionCompaction.meta({ id: "SessionCompaction" })),
     codes: [
-      ...[...REST, "idempotency_key_reused", "shutting_down", "bad_budget", "rate_limited"],
-      "too_many_turns",
+      ...[...REST, "idempotency_key_reused", "bad_budget", "rate_limited", "too_many_turns"],
     ],
   },
   "GET /v1/sessions/:id/pins": {
@@ -259,7 +258,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "sessions",
     summary: "What stays verbatim through compactions",
     answers: ok(pins),
-    codes: ["session_not_found", "unknown_agent", ...TOOLS],
+    codes: ["session_not_found", "unknown_agent", "shutting_down", ...TOOLS],
   },
   "POST /v1/sessions/:id/pins": {
     id: "setPin",

@@ -164,7 +164,7 @@ export function chatRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
 
   app.get("/:id/stream", async (c) => {
     const key = sessionKeyOf(c, "chat");
-    host.requireUp("follow");
+    host.requireUp("follow the turn");
     const turn = await host.runningTurn(key);
     const found = turn === null ? null : await host.follow({ owner: key, turn, from: 0 });
     return found === null ? c.body(null, 204) : respond(found);

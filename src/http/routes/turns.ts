@@ -122,7 +122,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
   });
 
   app.get("/:id/events", async (c) => {
-    host.requireUp("follow");
+    host.requireUp("follow the turn");
     const owner = c.get("principal");
     const turn = c.req.param("id");
     const header = c.req.header("last-event-id");

@@ -1318,7 +1318,7 @@ async function* readEvents(response, { after, ...reading }) {
   for await (const text2 of readText(response, reading)) {
     for (const { id, event, data } of parser.push(text2)) {
       if (!isAfter(id, last)) continue;
-      last = id;
+      if (id !== "") last = id;
       yield {
         ...bodyOf(data),
         type: event,
@@ -1329,6 +1329,7 @@ async function* readEvents(response, { after, ...reading }) {
 }
 function isAfter(id, last) {
   const [, turn, number2] = id.match(/^(.*):(\d+)$/s) ?? [];
+  if (turn === void 0) return true;
   const [, lastTurn, seen] = last?.match(/^(.*):(\d+)$/s) ?? [];
   return turn !== lastTurn || Number(number2) > Number(seen);
 }
@@ -1363,7 +1364,7 @@ var SeenTurn = class {
   }
   /** Takes note of the next event. */
   take(event) {
-    this.last = event.id;
+    if (event.id !== "") this.last = event.id;
     this.end = null;
     switch (event.type) {
       case "turn.started":
