@@ -141,7 +141,7 @@ export class JsonSplitter {
     this.#around.push(this.#takePiece());
     let frame: unknown;
     try {
-      frame = JSON.parse(this.#around.join("0"));
+      frame = parseExact(this.#around.join("0"));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw this.#noJson(error);

@@ -30,7 +30,7 @@ async function shapeOf(file: string, text: Sniffed): Promise<"empty" | "json" | 
   if (!/^[[{]/.test(line)) return "json";
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseExact(line);
   } catch {
     return isNamedLines && line.startsWith("{") ? "lines" : "json";
   }

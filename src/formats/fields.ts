@@ -6,7 +6,7 @@
 import { SelvageError } from "../core/errors.ts";
 import { sayValue } from "../core/options.ts";
 import { isObject, type JsonObject } from "./format.ts";
-import { parseExact } from "./source.ts";
+import { findDeep, parseExact } from "./source.ts";
 
 /** Complains about a message that is not of its format. */
 export function badMessage(
@@ -96,9 +96,8 @@ export function parseArguments(value: unknown, at: number, field: string): Argum
     return { input: isObject(value) ? value : value ?? {}, isMisshapen: true };
   }
   if (value.trim() === "") return { input: {} };
-  const input = parseOr(value, undefined);
+  const input = parseWhole(value, at, field);
   if (input === undefined) return { input: value, isTruncated: true };
-  refuseDeep(input, at, field);
   return isObject(input) ? { input } : { input, isMisshapen: true };
 }
 
@@ -106,16 +105,22 @@ export function parseArguments(value: unknown, at: number, field: string): Argum
 export function objectArguments(value: unknown, at: number, field: string): Arguments {
   if (isObject(value)) return { input: value };
   if (typeof value !== "string") return { input: value, isMisshapen: true };
-  const input = parseOr(value, undefined);
+  const input = parseWhole(value, at, field);
   if (input === undefined) return { input: value, isTruncated: true };
-  refuseDeep(input, at, field);
   return { input, isMisshapen: true };
 }
 
-function parseOr(text: string, fallback: unknown): unknown {
+/** The value of a text, undefined where it breaks off; refuses what is nested too deeply, without parsing it all. */
+function parseWhole(text: string, at: number, field: string): unknown {
+  const deep = findDeep(text, MAX_DEPTH);
+  // A model that writes brackets without end does so until it is cut off.
+  if (deep?.isClosed === false) return undefined;
+  let value: unknown;
   try {
-    return parseExact(text);
+    value = parseExact(deep?.begin ?? text);
   } catch {
-    return fallback;
+    return undefined;
   }
+  refuseDeep(value, at, field);
+  return value;
 }

@@ -12,6 +12,59 @@ export interface Span {
   readonly to: number;
 }
 
+/**
+ * Levels to which a text may be nested that is parsed at all. What reads the values refuses far less, and names the
+ * field; behind this the parsing alone would take seconds and gigabytes.
+ */
+export const MAX_LEVELS = 10_000;
+
+/** What is nested too deeply in a text. */
+export interface DeepText {
+  /** The text up to there, made whole: an empty list in place of what is too deep, and all that is open closed. */
+  readonly begin: string;
+  /** Whether all brackets of the text are closed; where they are not, it breaks off. */
+  readonly isClosed: boolean;
+}
+
+/**
+ * Finds what is nested more than a number of levels deep, before anything is parsed: in one pass, with memory for
+ * so many levels and no more.
+ *
+ * @param text JSON text, or what claims to be.
+ * @param levels Levels that it may have, 1 or more.
+ * @returns Null where nothing is nested more deeply.
+ */
+export function findDeep(text: string, levels: number): DeepText | null {
+  const closers: string[] = [];
+  let depth = 0;
+  let begin: string | null = null;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) {
+      at = endOfString(text, at);
+    } else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
+      if (depth < levels) closers[depth] = unit === OPEN_LIST ? "]" : "}";
+      else begin ??= `${text.slice(0, at)}[]${closers.toReversed().join("")}`;
+      depth++;
+    } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) {
+      depth = Math.max(0, depth - 1);
+    }
+  }
+  return begin === null ? null : { begin, isClosed: depth === 0 };
+}
+
+const [QUOTE, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d];
+
+/** The place of the quote that ends the string which begins at `at`; the end of the text where none does. */
+function endOfString(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text[end - 1 - slashes] === "\\") slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
 /** Numbers with their source text: newer than the types of the library. */
 interface SourceJson {
   parse(
@@ -26,13 +79,16 @@ interface SourceJson {
  *
  * @param text JSON text.
  * @returns The value. A number that would not come back as it is written is an object of `JSON.rawJSON`.
- * @throws SyntaxError when the text is no JSON.
+ * @throws SyntaxError when the text is no JSON, or nested more than {@link MAX_LEVELS} levels deep.
  */
 export function parseExact(text: string): unknown {
+  if (findDeep(text, MAX_LEVELS) !== null) {
+    throw new SyntaxError(`found JSON nested more than ${MAX_LEVELS} levels deep, wanted at most that`);
+  }
   const value: unknown = JSON.parse(text);
   const { parse, rawJSON } = JSON as unknown as SourceJson;
-  // Without 16 digits in a row no number loses any; the second parse is slow, and most texts need none.
-  if (rawJSON === undefined || !/\d{16}/.test(text)) return value;
+  // The second parse is slow, and most texts need none.
+  if (rawJSON === undefined || !hasLongNumber(text)) return value;
   try {
     return parse(text, (_, found, { source }) => {
       return typeof found === "number" && source !== undefined && String(found) !== source
@@ -46,6 +102,11 @@ export function parseExact(text: string): unknown {
   }
 }
 
+/** Whether numbers in a text may lose digits when it is parsed: without 16 of them in a row none does. */
+export function hasLongNumber(text: string): boolean {
+  return /\d{16}/.test(text);
+}
+
 /** The first place from `at` on that is no white space. */
 function skipSpace(text: string, at: number): number {
   while (text[at] === " " || text[at] === "\n" || text[at] === "\r" || text[at] === "\t") at++;
@@ -54,11 +115,7 @@ function skipSpace(text: string, at: number): number {
 
 /** The place behind the string that begins at `at`. */
 function skipString(text: string, at: number): number {
-  for (let end = text.indexOf('"', at + 1);; end = text.indexOf('"', end + 1)) {
-    let slashes = 0;
-    while (text[end - 1 - slashes] === "\\") slashes++;
-    if (slashes % 2 === 0) return end + 1;
-  }
+  return endOfString(text, at) + 1;
 }
 
 /** The place behind the value that begins at `at`. */

@@ -8,6 +8,7 @@ import type * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
 import { sayValue } from "../core/options.ts";
 import { isObject } from "../formats/format.ts";
+import { findDeep, MAX_LEVELS } from "../formats/source.ts";
 import type { AppEnv } from "./env.ts";
 
 /** What is wrong with a body, named this many times at the most. */
@@ -74,14 +75,29 @@ export function parseBody<T>(text: string, schema: z.ZodType<T>): T {
   return checkBody(parseJson(text), schema);
 }
 
-/** Parses a body. */
-export function parseJson(text: string): unknown {
+/**
+ * Parses a body. One that is nested without end is not parsed: that would take seconds, and gigabytes.
+ *
+ * @param text The body.
+ * @param explain Refuses what is nested too deeply in words of its own, where it can tell more: it gets the body up to
+ *   there.
+ * @throws SelvageError `bad_json`.
+ */
+export function parseJson(text: string, explain: (begin: unknown) => void = () => {}): unknown {
+  const deep = findDeep(text, MAX_LEVELS);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(deep?.begin ?? text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new SelvageError("bad_json", `Cannot read the body: ${error.message}, wanted one JSON value`);
   }
+  if (deep === null) return value;
+  explain(value);
+  throw new SelvageError(
+    "bad_json",
+    `Cannot read the body: found JSON nested more than ${MAX_LEVELS} levels deep, wanted at most that`,
+  );
 }
 
 /** A body, or what else `of` names, in which something is not as it is wanted. */

@@ -1,6 +1,13 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import fc from "fast-check";
-import { elementSpans, fieldStart, jsonList, parseExact } from "../../src/formats/source.ts";
+import {
+  elementSpans,
+  fieldStart,
+  findDeep,
+  jsonList,
+  MAX_LEVELS,
+  parseExact,
+} from "../../src/formats/source.ts";
 import { runs } from "../support/runs.ts";
 
 /** JSON text of any value, with white space of any kind between its tokens. */
@@ -65,9 +72,41 @@ Deno.test("parseExact() gives what JSON.parse gives, and writes long numbers as 
   ok(Object.hasOwn(parseExact('{"__proto__":1234567890123456789}') as object, "__proto__"));
 });
 
-Deno.test("parseExact() takes any depth that JSON.parse takes", () => {
-  const text = "[".repeat(50_000) + "1234567890123456789" + "]".repeat(50_000);
-  ok(Array.isArray(parseExact(text)));
+Deno.test("parseExact() takes texts up to its levels, numbers without a stack for them as they are, and no deeper ones", () => {
+  const nested = (levels: number) => "[".repeat(levels) + "1234567890123456789" + "]".repeat(levels);
+  ok(Array.isArray(parseExact(nested(MAX_LEVELS))));
+  throws(() => parseExact(nested(MAX_LEVELS + 1)), /^SyntaxError: found JSON nested more than 10000 levels/);
+});
+
+Deno.test("findDeep() finds what is nested too deeply, and what stands in front of it", () => {
+  const cases: readonly [text: string, begin: string | null, isClosed?: boolean][] = [
+    ["[[1],{}]", null],
+    ["[[[1]]]", "[[[]]]", true],
+    ['{"a":[1,{"b":2}],"c":3}', '{"a":[1,[]]}', true],
+    ['{"a":{"b":{', '{"a":{"b":[]}}', false],
+    ['["[[[[",{"{{\\\\\\"[[[":"\\\\"}]', null],
+    ['["\\\\",[[]]]', '["\\\\",[[]]]', true],
+    ['["[[[', null],
+    ["]]][[1]]", null],
+    ["[],[],[[]]", null],
+    ['"\ud800[[[\udc00"', null],
+  ];
+  for (const [text, begin, isClosed] of cases) {
+    deepEqual(findDeep(text, 2), begin === null ? null : { begin, isClosed }, text);
+  }
+});
+
+Deno.test("findDeep() agrees with the depth of what JSON.parse gives", () => {
+  const depthOf = (value: unknown): number =>
+    typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.integer({ min: 1, max: 5 }), (value, levels) => {
+      const deep = findDeep(JSON.stringify(value), levels);
+      equal(deep !== null, depthOf(value) > levels);
+      if (deep !== null) equal(depthOf(JSON.parse(deep.begin)), levels + 1);
+    }),
+    runs(500),
+  );
 });
 
 Deno.test("elementSpans() takes a time that grows with the text: backslashes, quotes, depth", () => {

@@ -1,8 +1,8 @@
 /** What is deep, long, or named like something else. */
-import { equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { shortHash } from "../../src/compaction/digest.ts";
 import { LEDGER_HEADER } from "../../src/compaction/ledger.ts";
-import { call, type Json, rounds, said, user } from "../support/chat.ts";
+import { call, type Json, result, rounds, said, user } from "../support/chat.ts";
 import { processorMs } from "../support/processor.ts";
 import { post, refused, send } from "../support/transcript_routes.ts";
 
@@ -122,4 +122,67 @@ Deno.test("a long text that claims to be a ledger is read as fast as any other, 
     const ratio = await time(`${LEDGER_HEADER}\n${body}\n[end of ledger; check ${shortHash(body)}]`) / plain;
     ok(ratio < 30, `${body.slice(0, 20)} took ${ratio} times as long as plain text`);
   }
+});
+
+/** Characters that are parsed while something is done. */
+async function parsed(work: () => Promise<void>): Promise<number> {
+  const { parse } = JSON;
+  let sum = 0;
+  JSON.parse = (text: string, ...rest) => {
+    sum += text.length;
+    return parse(text, ...rest);
+  };
+  try {
+    await work();
+  } finally {
+    JSON.parse = parse;
+  }
+  return sum;
+}
+
+Deno.test("a body of nothing but brackets is refused before it is parsed, by every route that takes one", async () => {
+  const levels = 500_000;
+  const brackets = "[".repeat(levels) + "]".repeat(levels);
+  const first = '{"role":"user","content":"x"}';
+  const use = JSON.stringify(call("a", brackets));
+  for (const route of ["check", "repair", "compact"]) {
+    const end = route === "compact" ? ',"budget":9}' : "}";
+    const bodies: readonly { body: string; at?: number; field?: string; code?: string }[] = [
+      {
+        body: `{"messages":[${first},{"role":"user","content":${brackets}}]${end}`,
+        at: 1,
+        field: "content[0][0]",
+      },
+      {
+        body: `{"messages":[${first},${use}]${end}`,
+        at: 1,
+        field: "tool_calls[0].function.arguments[0][0][0]",
+      },
+      { body: `[${first},{"role":"user","content":${brackets}}]`, at: 1, field: "content[0][0]" },
+      { body: `{"tools":${brackets},"messages":[${first}]${end}`, code: "bad_json" },
+      { body: brackets, at: 0, code: "bad_message" },
+    ];
+    for (const { body, at, field, code = "bad_message" } of bodies) {
+      // The text of arguments is parsed with the body that it stands in.
+      const isText = field?.startsWith("tool_calls") === true;
+      const sum = await parsed(async () => {
+        const problem = await refused(route, body);
+        equal(problem.code, code, problem.detail);
+        match(problem.detail, /nested more than \d+ levels deep/);
+        equal(problem.at, at);
+        if (field !== undefined) equal(problem.field, field);
+      });
+      ok(sum < (isText ? 1.2 * body.length : 50_000), `${sum} of ${body.length} characters were parsed`);
+    }
+  }
+  const short = brackets.slice(levels - 20_000, levels + 20_000);
+  for (const route of ["turns", "turns/t/results", "turns/t/messages", "chat/completions"]) {
+    ok(await parsed(async () => equal((await send(route, short)).status, 400)) < 25_000);
+  }
+});
+
+Deno.test("arguments of brackets without end are arguments that were cut off", async () => {
+  const cut = [user("x"), call("a", "[".repeat(20_000)), result("a", "?"), user("y")];
+  const { violations } = await post("check", { messages: cut });
+  deepEqual(violations.map(({ code }: Json) => code), ["truncated_arguments"]);
 });

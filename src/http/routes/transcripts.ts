@@ -9,12 +9,13 @@ import { compactTranscript, isLedger } from "../../compaction/wire.ts";
 import { SelvageError } from "../../core/errors.ts";
 import { checkMessages } from "../../formats/check.ts";
 import { describeTranscript } from "../../formats/describe.ts";
+import { refuseDeep } from "../../formats/fields.ts";
 import { type FormatName, isObject } from "../../formats/format.ts";
 import type { Reading, ReadOptions } from "../../formats/read.ts";
 import { repairTranscript } from "../../formats/repair.ts";
 import { rereadTranscript } from "../../formats/reread.ts";
 import { findWrapper, hintOf, LIST_NAMES, type ListName, readByPlace } from "../../formats/shapes.ts";
-import { elementSpans, fieldStart, jsonList, parseExact } from "../../formats/source.ts";
+import { elementSpans, fieldStart, hasLongNumber, jsonList, parseExact } from "../../formats/source.ts";
 import { countOnce } from "../../tokens/count_once.ts";
 import { loadCounter } from "../../tokens/counter.ts";
 import { encodingOf } from "../../tokens/encoding.ts";
@@ -91,22 +92,28 @@ function unfold(value: unknown): { readonly body: unknown; readonly name: ListNa
   return { body: Object.fromEntries([...rest, ["messages", value[name]]]), name };
 }
 
+/** Names the message in which a body is nested too deeply, if it is one. */
+function refuseDeepMessages(begin: unknown): void {
+  const lists = isObject(begin) ? LIST_NAMES.map((name) => begin[name]) : [begin];
+  for (const [at, message] of (lists.find(Array.isArray) ?? []).entries()) refuseDeep(message, at);
+}
+
 /** Reads the transcript in a body. */
 async function receive<Body extends z.infer<typeof readingBody>>(
   request: Request,
   schema: z.ZodType<Body>,
 ): Promise<Sent<Body>> {
   const text = await readText(request);
-  const { body: found, name } = unfold(parseJson(text));
+  const { body: found, name } = unfold(parseJson(text, refuseDeepMessages));
   const body = checkBody(found, schema);
   const { messages, longRunning, inFlight, thinking, tokens } = body;
   const texts = new Map<unknown, string>();
   let list = messages;
   if (Array.isArray(messages)) {
     const start = name === null ? text.indexOf("[") : fieldStart(text, name) ?? 0;
-    list = elementSpans(text, start).map(({ from, to }) => {
+    list = elementSpans(text, start).map(({ from, to }, at) => {
       const source = text.slice(from, to);
-      const message = parseExact(source);
+      const message = hasLongNumber(source) ? parseExact(source) : messages[at];
       texts.set(message, source);
       return message;
     });

@@ -897,10 +897,50 @@ function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+var MAX_LEVELS = 1e4;
+function findDeep(text2, levels) {
+  const closers = [];
+  let depth = 0;
+  let begin = null;
+  for (let at = 0; at < text2.length; at++) {
+    const unit = text2.charCodeAt(at);
+    if (unit === QUOTE) {
+      at = endOfString(text2, at);
+    } else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
+      if (depth < levels) closers[depth] = unit === OPEN_LIST ? "]" : "}";
+      else begin ??= `${text2.slice(0, at)}[]${closers.toReversed().join("")}`;
+      depth++;
+    } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) {
+      depth = Math.max(0, depth - 1);
+    }
+  }
+  return begin === null ? null : {
+    begin,
+    isClosed: depth === 0
+  };
+}
+var [QUOTE, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
+  34,
+  91,
+  93,
+  123,
+  125
+];
+function endOfString(text2, at) {
+  for (let end = text2.indexOf('"', at + 1); end >= 0; end = text2.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text2[end - 1 - slashes] === "\\") slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return text2.length;
+}
 function parseExact(text2) {
+  if (findDeep(text2, MAX_LEVELS) !== null) {
+    throw new SyntaxError(`found JSON nested more than ${MAX_LEVELS} levels deep, wanted at most that`);
+  }
   const value = JSON.parse(text2);
   const { parse, rawJSON } = JSON;
-  if (rawJSON === void 0 || !/\d{16}/.test(text2)) return value;
+  if (rawJSON === void 0 || !hasLongNumber(text2)) return value;
   try {
     return parse(text2, (_, found, { source }) => {
       return typeof found === "number" && source !== void 0 && String(found) !== source ? rawJSON(source) : found;
@@ -909,6 +949,9 @@ function parseExact(text2) {
     if (error instanceof RangeError) return value;
     throw error;
   }
+}
+function hasLongNumber(text2) {
+  return /\d{16}/.test(text2);
 }
 
 function badMessage(at, field, { found, wanted }) {
@@ -986,12 +1029,11 @@ function parseArguments(value, at, field) {
   if (value.trim() === "") return {
     input: {}
   };
-  const input = parseOr(value, void 0);
+  const input = parseWhole(value, at, field);
   if (input === void 0) return {
     input: value,
     isTruncated: true
   };
-  refuseDeep(input, at, field);
   return isObject(input) ? {
     input
   } : {
@@ -1007,23 +1049,27 @@ function objectArguments(value, at, field) {
     input: value,
     isMisshapen: true
   };
-  const input = parseOr(value, void 0);
+  const input = parseWhole(value, at, field);
   if (input === void 0) return {
     input: value,
     isTruncated: true
   };
-  refuseDeep(input, at, field);
   return {
     input,
     isMisshapen: true
   };
 }
-function parseOr(text2, fallback) {
+function parseWhole(text2, at, field) {
+  const deep = findDeep(text2, MAX_DEPTH);
+  if (deep?.isClosed === false) return void 0;
+  let value;
   try {
-    return parseExact(text2);
+    value = parseExact(deep?.begin ?? text2);
   } catch {
-    return fallback;
+    return void 0;
   }
+  refuseDeep(value, at, field);
+  return value;
 }
 
 function readInput(input, at, field) {
@@ -6087,7 +6133,7 @@ var JsonSplitter = class {
     this.#around.push(this.#takePiece());
     let frame;
     try {
-      frame = JSON.parse(this.#around.join("0"));
+      frame = parseExact(this.#around.join("0"));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       throw this.#noJson(error);
@@ -6340,7 +6386,7 @@ async function shapeOf(file, text2) {
   if (!/^[[{]/.test(line)) return "json";
   let value;
   try {
-    value = JSON.parse(line);
+    value = parseExact(line);
   } catch {
     return isNamedLines && line.startsWith("{") ? "lines" : "json";
   }
