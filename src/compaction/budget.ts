@@ -4,6 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { layered } from "../core/options.ts";
 import { summaryReserve } from "../core/cut.ts";
 import type { CompactionLimits, CompactionSettings } from "../core/settings.ts";
 import { MIN_PROGRESS } from "../core/verify.ts";
@@ -59,7 +60,7 @@ export function computeBudget(
   model: { readonly window: number; readonly maxOutput: number },
   { fixed, settings = {} }: { readonly fixed: number; readonly settings?: CompactionSettings },
 ): Budget {
-  const { compactAt, stopAt, compactTo } = { ...SHARES, ...settings };
+  const { compactAt, stopAt, compactTo } = layered(SHARES, settings);
   const most = MOST_AFTER * compactAt;
   if (!(0 < compactTo && compactTo <= most && compactAt < stopAt && stopAt <= 1)) {
     throw new SelvageError(
@@ -127,7 +128,7 @@ export function requireWithin(
     readonly within?: string;
   } = {},
 ): void {
-  const bounds = { ...LIMITS, ...limits };
+  const bounds = layered(LIMITS, limits);
   const fail = (name: string, found: number | string, wanted: string): never => {
     const field = within === "" ? name : `${within}.${name}`;
     const value = typeof found === "string" ? JSON.stringify(found) : String(found);
@@ -144,7 +145,7 @@ export function requireWithin(
     fail("policy", policy, bounds.policy.join(" or ") || "none");
   }
   // What is wrong between two shares is said of one that was asked for: the other may be none of the caller's.
-  const { compactAt, stopAt, compactTo } = { ...SHARES, ...own, ...settings };
+  const { compactAt, stopAt, compactTo } = layered(SHARES, own, settings);
   if (compactTo > MOST_AFTER * compactAt) {
     if (settings.compactTo !== undefined) {
       fail(

@@ -138,6 +138,20 @@ export function optionsOf<T>(rules: Rules<T>, needed: readonly (keyof T & string
   };
 }
 
+/**
+ * Lays options over others: what one leaves out, or sets to undefined, is that of the one below.
+ *
+ * @param lowest The options at the bottom.
+ * @param above Those over it, the one that counts most last.
+ */
+export function layered<T extends object>(
+  lowest: T,
+  ...above: readonly { readonly [Name in keyof T]?: T[Name] | undefined }[]
+): T {
+  const set = above.flatMap((layer) => Object.entries(layer).filter(([, value]) => value !== undefined));
+  return { ...lowest, ...Object.fromEntries(set) };
+}
+
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

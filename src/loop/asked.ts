@@ -5,6 +5,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { layered } from "../core/options.ts";
 import { type CompactionSettings, isForced, type ModelSettings } from "../core/settings.ts";
 import type { Entry, ToolSchema } from "../ports.ts";
 import type { ReadyAgent } from "./agent.ts";
@@ -73,7 +74,7 @@ export function withCompaction(
   compaction: CompactionSettings,
   { field }: { readonly field: string },
 ): ReadyAgent {
-  const made = { ...agent, compaction: { ...agent.compaction, ...compaction } };
+  const made = { ...agent, compaction: layered<CompactionSettings>(agent.compaction ?? {}, compaction) };
   try {
     budgetOf(made);
   } catch (error) {

@@ -132,3 +132,10 @@ Deno.test("lookbackWithin() lets no cut keep so much that the compaction saves l
   }
   assert.equal(lookbackWithin(budget, most * 2), 0);
 });
+
+Deno.test("shares and limits that are set to undefined are left out", () => {
+  const model = { window: 32_000, maxOutput: 4_000 };
+  const settings: object = { compactAt: undefined, stopAt: undefined, compactTo: undefined };
+  assert.deepEqual(computeBudget(model, { fixed: 100, settings }), computeBudget(model, { fixed: 100 }));
+  requireWithin({ ...settings, compactTo: 0.3 }, { own: settings, limits: settings });
+});
