@@ -6,7 +6,7 @@
 import { SelvageError } from "../core/errors.ts";
 import { sayValue } from "../core/options.ts";
 import { isObject, type JsonObject } from "./format.ts";
-import { findDeep, parseExact } from "./source.ts";
+import { findDeep, parseScanned } from "./source.ts";
 
 /** Complains about a message that is not of its format. */
 export function badMessage(
@@ -117,7 +117,7 @@ function parseWhole(text: string, at: number, field: string): unknown {
   if (deep?.isClosed === false) return undefined;
   let value: unknown;
   try {
-    value = parseExact(deep?.begin ?? text);
+    value = parseScanned(deep?.begin ?? text);
   } catch {
     return undefined;
   }

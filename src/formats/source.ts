@@ -85,6 +85,11 @@ export function parseExact(text: string): unknown {
   if (findDeep(text, MAX_LEVELS) !== null) {
     throw new SyntaxError(`found JSON nested more than ${MAX_LEVELS} levels deep, wanted at most that`);
   }
+  return parseScanned(text);
+}
+
+/** As {@link parseExact}, of a text whose depth is known already. */
+export function parseScanned(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const { parse, rawJSON } = JSON as unknown as SourceJson;
   // The second parse is slow, and most texts need none.

@@ -15,7 +15,7 @@ import type { Reading, ReadOptions } from "../../formats/read.ts";
 import { repairTranscript } from "../../formats/repair.ts";
 import { rereadTranscript } from "../../formats/reread.ts";
 import { findWrapper, hintOf, LIST_NAMES, type ListName, readByPlace } from "../../formats/shapes.ts";
-import { elementSpans, fieldStart, hasLongNumber, jsonList, parseExact } from "../../formats/source.ts";
+import { elementSpans, fieldStart, hasLongNumber, jsonList, parseScanned } from "../../formats/source.ts";
 import { countOnce } from "../../tokens/count_once.ts";
 import { loadCounter } from "../../tokens/counter.ts";
 import { encodingOf } from "../../tokens/encoding.ts";
@@ -113,7 +113,7 @@ async function receive<Body extends z.infer<typeof readingBody>>(
     const start = name === null ? text.indexOf("[") : fieldStart(text, name) ?? 0;
     list = elementSpans(text, start).map(({ from, to }, at) => {
       const source = text.slice(from, to);
-      const message = hasLongNumber(source) ? parseExact(source) : messages[at];
+      const message = hasLongNumber(source) ? parseScanned(source) : messages[at];
       texts.set(message, source);
       return message;
     });

@@ -938,6 +938,9 @@ function parseExact(text2) {
   if (findDeep(text2, MAX_LEVELS) !== null) {
     throw new SyntaxError(`found JSON nested more than ${MAX_LEVELS} levels deep, wanted at most that`);
   }
+  return parseScanned(text2);
+}
+function parseScanned(text2) {
   const value = JSON.parse(text2);
   const { parse, rawJSON } = JSON;
   if (rawJSON === void 0 || !hasLongNumber(text2)) return value;
@@ -1064,7 +1067,7 @@ function parseWhole(text2, at, field) {
   if (deep?.isClosed === false) return void 0;
   let value;
   try {
-    value = parseExact(deep?.begin ?? text2);
+    value = parseScanned(deep?.begin ?? text2);
   } catch {
     return void 0;
   }
