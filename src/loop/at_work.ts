@@ -5,10 +5,21 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import type { ModelFallback, Pause, ResultEntry, Said, Store, Tool, Usage, UserEntry } from "../ports.ts";
+import type {
+  Commit,
+  ModelFallback,
+  Pause,
+  ResultEntry,
+  Said,
+  Store,
+  Tool,
+  Usage,
+  UserEntry,
+} from "../ports.ts";
 import type { Telemetry, TurnTelemetry } from "../telemetry/telemetry.ts";
 import type { TurnPlace, TurnPorts } from "./agent.ts";
 import { Asking } from "./asking.ts";
+import { openCalls } from "./calls.ts";
 import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
 import { isDeleted, Journal } from "./journal.ts";
@@ -47,6 +58,8 @@ export class TurnAtWork {
   steps: number;
   /** Calls that wait, and what persons and the user have said to them. */
   pause: Pause;
+  /** Calls of which it is known that they have not begun. Of others without a result nobody knows. */
+  readonly unbegun: Set<string>;
   /** Whether the end has been told, or need not be. */
   isEnded = false;
   /** Calls that clients have been told of. */
@@ -87,6 +100,7 @@ export class TurnAtWork {
     this.#n = nextEvent;
     this.#called = new Set(called);
     this.pause = answers?.pause ?? lease.pause ?? { pending: [], approved: [] };
+    this.unbegun = new Set(unbegunIn(opened));
     this.signals = new TurnSignals(request, clock);
     // The time that a turn waits for answers is not its own: it begins anew with them.
     const began = lease.pause === undefined
@@ -155,7 +169,7 @@ export class TurnAtWork {
   }
 
   /** Stores what there is: behind everything flushed before, and with what the meter knows. */
-  flush(end: { readonly release?: true; readonly suspend?: true } = {}): Promise<void> {
+  flush(end: Pick<Commit, "release" | "suspend" | "settled"> = {}): Promise<void> {
     const { agent, meter } = this.opened;
     this.journal.change({ meter: storeMeter(agent, { meter, budget: this.asking.budget }), ...end });
     return this.journal.flush();
@@ -185,6 +199,14 @@ export class TurnAtWork {
     const shown = (entry: ResultEntry) => context.shownOutput(entry);
     return retell(untold, { entries: context.entries, called: this.#called, shown });
   }
+}
+
+/** Calls of a turn that goes on which the processes before have not begun. */
+function unbegunIn({ answers, lease, context }: OpenedTurn): readonly string[] {
+  // Nothing that was allowed runs before the last answer is in.
+  if (answers !== undefined) return answers.pause.approved;
+  if (lease.settled !== lease.epoch - 1) return [];
+  return openCalls(context.entries).map(({ call }) => call.ref);
 }
 
 function outOfTime(limitMs: number): SelvageError {

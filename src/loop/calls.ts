@@ -38,8 +38,8 @@ export interface CallsOptions {
 
 /** What {@link runCalls} needs beside the calls. */
 export interface RunCallsOptions extends CallsOptions {
-  /** Once aborted, calls that run are waited for, and no other is started. */
-  readonly halt: AbortSignal;
+  /** Whether calls that run are waited for, and no other is started. An aborted turn still starts them: each ends as aborted, in its place. */
+  readonly isHalted: () => boolean;
   /** Runs a call inside something, such as a span. */
   readonly within: (call: Call, run: () => Promise<CallOutcome>) => Promise<CallOutcome>;
   /** Why calls are answered with an error, rather than run: by reference. */
@@ -67,7 +67,7 @@ export function timeoutOf({ toolTimeoutMs = 60_000 }: ReadyAgent): number {
  */
 export async function* runCalls(
   calls: readonly Call[],
-  { agent, tools, reason, context, signal, halt, clock, within, refused }: RunCallsOptions,
+  { agent, tools, reason, context, signal, isHalted, clock, within, refused }: RunCallsOptions,
 ): AsyncGenerator<CallProgress, void> {
   const news: CallProgress[] = [];
   let wake = (): void => {};
@@ -84,8 +84,6 @@ export async function* runCalls(
     return within(call, () => runCall(call, { tools, context, signal, clock, timeoutMs, onProgress }));
   };
   const { toolConcurrency: limit = 8 } = agent;
-  // An aborted turn still starts its calls: each of them ends as aborted, in its place.
-  const isHalted = (): boolean => halt.aborted && !signal.aborted;
   const running = new Map<number, Promise<Extract<CallProgress, { kind: "landed" }>>>();
   const waiting = [...calls.entries()];
   for (let open = calls.length; open > 0; open--) {
@@ -94,6 +92,8 @@ export async function* runCalls(
       const [index, call] = waiting.shift() ?? [];
       if (index === undefined || call === undefined) break;
       yield { kind: "started", index, call };
+      // It was told, and that may have taken a while; whoever takes the turn up tells it again.
+      if (isHalted()) break;
       running.set(
         index,
         run(call, index).then((outcome) => ({ kind: "landed", index, call, outcome, open: 0 })),

@@ -6,6 +6,7 @@
  */
 import type { Pause } from "../ports.ts";
 import type { TurnAtWork } from "./at_work.ts";
+import { openCalls } from "./calls.ts";
 import type { TurnEnd, TurnEvent, TurnEventBody } from "./events.ts";
 import { isDeleted } from "./journal.ts";
 import { PAUSED_KNOWN_MS, pausedName, pendingCalls } from "./pause.ts";
@@ -78,12 +79,13 @@ async function* rest(turn: TurnAtWork, pause: Pause): AsyncGenerator<TurnEventBo
   return event;
 }
 
-/** Stores what there is and gives the lease up: whoever meets the turn goes on with it. */
+/** Stores what there is and gives the lease up: whoever meets the turn goes on with it, and runs what has not begun. */
 async function putDown(turn: TurnAtWork): Promise<void> {
   turn.isEnded = true;
   turn.telemetry.end("suspended");
   try {
-    await turn.flush({ suspend: true });
+    const settled = openCalls(turn.log.all).every(({ call }) => turn.unbegun.has(call.ref));
+    await turn.flush({ suspend: true, settled });
   } finally {
     turn.journal.close();
   }

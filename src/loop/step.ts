@@ -28,6 +28,8 @@ export interface StepTurn {
   readonly telemetry: TurnTelemetry;
   /** What persons have said to calls, where any waited. */
   readonly pause: Pause;
+  /** Calls that have not begun. */
+  readonly unbegun: Set<string>;
   /** Whether clients have been told of a call. */
   isCalled(ref: string): boolean;
 }
@@ -53,8 +55,9 @@ export class StepCalls {
       if (!this.#turn.isCalled(call.ref)) yield callEvent(step, call);
     }
     yield* this.#runCalls(step, here);
-    if (waiting.length === 0) return null;
+    // What a turn that is put down has not begun is left to who takes it up, also behind the last step.
     this.#turn.signals.halt.throwIfAborted();
+    if (waiting.length === 0) return null;
     return { pending: waiting, approved: [] };
   }
 
@@ -78,9 +81,12 @@ export class StepCalls {
   ): AsyncGenerator<TurnEventBody, void> {
     const progress = runCalls(run, {
       ...this.options(reason),
-      halt: this.#turn.signals.halt,
+      isHalted: () => this.#turn.signals.isPutDown,
       refused,
-      within: (call, run) => this.#turn.telemetry.tool(call, run),
+      within: (call, run) => {
+        this.#turn.unbegun.delete(call.ref);
+        return this.#turn.telemetry.tool(call, run);
+      },
     });
     for await (const made of progress) {
       if (made.kind === "started") {

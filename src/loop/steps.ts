@@ -85,6 +85,7 @@ async function keep(
     ...(usage === undefined ? {} : { usage }),
   };
   await turn.log.append(entry);
+  for (const { ref } of callsOf(entry)) turn.unbegun.add(ref);
   turn.steps = step;
   const { window, maxOutput } = turn.asking.budget;
   const limits = { bound: context.boundFrom(0), window, maxOutput };

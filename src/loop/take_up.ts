@@ -35,7 +35,7 @@ export async function takeAnswers(
 
 /**
  * Goes on where the turn stopped before: tells what was done and not told, waits on where calls still do, runs what
- * was allowed, and what may be run twice, and closes the other open calls. Gives the end of a turn that had reached
+ * has not begun, and what may be run twice, and closes the other open calls. Gives the end of a turn that had reached
  * it; a new turn has all before it.
  */
 export async function* takeUp(turn: TurnAtWork): AsyncGenerator<TurnEventBody, Outcome | null> {
@@ -52,8 +52,7 @@ export async function* takeUp(turn: TurnAtWork): AsyncGenerator<TurnEventBody, O
   const open = openCalls(turn.log.all).map(({ call }) => call);
   const { approved } = turn.pause;
   const isApproved = ({ ref }: Call): boolean => approved.includes(ref);
-  // What was only just allowed has never run; of what was allowed before, nobody knows.
-  const mayRun = (call: Call): boolean => answers === undefined ? isRepeatable(turn, call) : isApproved(call);
+  const mayRun = (call: Call): boolean => turn.unbegun.has(call.ref) || isRepeatable(turn, call);
   const sorted = await sortCalls(
     open.filter((call) => !isApproved(call)),
     turn.calls.options(reason),
@@ -64,7 +63,6 @@ export async function* takeUp(turn: TurnAtWork): AsyncGenerator<TurnEventBody, O
   yield* turn.retell(await turn.log.abortOpenCalls(isLost));
   const pause = yield* turn.calls.run(step, { ...sorted, run: open.filter(isDue), reason });
   if (pause !== null) return { kind: "paused", pause };
-  turn.signals.halt.throwIfAborted();
   if (callsOf(answer).length > 0) return reason === "content-filter" ? finished(reason) : null;
   // Something was said after the answer that would have ended the turn.
   if (ours.at(-1)?.kind === "user") return null;

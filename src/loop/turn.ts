@@ -34,8 +34,8 @@ export function runTurn(request: TurnRequest, ports: TurnPorts): AsyncGenerator<
 
 /**
  * Goes on with a turn that its process left unfinished, because it died or was told to go down: what is in the log
- * stays, calls without a result are closed as aborted (or run again, where their tool has `sideEffect: "none"`), and
- * the step that was cut off begins anew.
+ * stays, calls that a process told to go down has not begun are run, other calls without a result are closed as aborted
+ * (or run again, where their tool has `sideEffect: "none"`), and the step that was cut off begins anew.
  *
  * @param request Agent, session and id of the turn.
  * @param ports Store and clock.

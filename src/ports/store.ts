@@ -70,6 +70,11 @@ export interface Lease {
   readonly expires: number;
   /** Once the turn has waited for answers. While calls are pending, the lease rests: only an answer takes it over. */
   readonly pause?: Pause;
+  /**
+   * Epoch of a holder that gave the turn up with a result of every call that it had begun. To the next holder alone it
+   * says that calls without a result may be run.
+   */
+  readonly settled?: number;
 }
 
 /** What is asked for with a lease. */
@@ -189,6 +194,8 @@ export interface Commit {
   readonly release?: boolean;
   /** Gives the lease up in the middle of the turn: it can be taken over at once, and later commits are `lease_lost`. */
   readonly suspend?: boolean;
+  /** With `suspend`: calls without a result have not begun. The lease keeps its epoch as `settled`. */
+  readonly settled?: boolean;
   /** The calls of the turn that wait from now on, and those that were allowed. Stays with the lease until the turn is over. */
   readonly pause?: Pause;
 }

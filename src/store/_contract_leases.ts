@@ -211,6 +211,28 @@ export const leaseCases: readonly ContractCase[] = cases((test) => {
     await assertLost(store, lease);
   });
 
+  test("keeps the epoch of a holder that gave up with nothing begun and unanswered", async (store, clock) => {
+    const first = await take(store);
+    // What is not given up says nothing of that.
+    await store.commit(KEY, first.lease, { meter: 1, settled: true });
+    assert.equal((await store.read(KEY))?.head.lease?.settled, undefined);
+    const commit = { entries: userEntries(0, 1), suspend: true, settled: true };
+    await store.commit(KEY, first.lease, commit);
+    await store.commit(KEY, first.lease, commit);
+    assert.equal((await store.read(KEY))?.head.lease?.settled, 1);
+    const second = await takeOver(store);
+    assert.deepEqual([second.lease.settled, second.lease.epoch], [1, 2]);
+    await clock.advance(10_000);
+    const third = await takeOver(store, { owner: "process-3" });
+    assert.deepEqual(
+      [third.lease.settled, third.lease.epoch],
+      [1, 3],
+      "of no use to whoever is not the next",
+    );
+    await store.commit(KEY, third.lease, { suspend: true, settled: true });
+    assert.equal((await takeOver(store, { owner: "process-4" })).lease.settled, 3);
+  });
+
   test("refuses a new turn with the id of an earlier one", async (store, clock) => {
     const { lease } = await take(store);
     await store.commit(KEY, lease, { entries: userEntries(0, 1), release: true });

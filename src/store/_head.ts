@@ -227,6 +227,7 @@ export function withCommit(
     ...(commit.ttlMs === undefined ? {} : { expires: now + commit.ttlMs }),
     ...(commit.pause === undefined ? {} : { pause: commit.pause }),
     ...(commit.suspend ? { expires: GIVEN_UP } : {}),
+    ...(commit.suspend && commit.settled ? { settled: inForce.epoch } : {}),
   };
   return {
     ...rest,
