@@ -26,17 +26,25 @@ export interface DeepText {
   readonly isClosed: boolean;
 }
 
+/** How deep and how wide a text is. */
+export interface TextShape {
+  /** What is nested too deeply; null where nothing is. */
+  readonly deep: DeepText | null;
+  /** Its commas and opening brackets, those in strings left out: about as many as its values. */
+  readonly marks: number;
+}
+
 /**
- * Finds what is nested more than a number of levels deep, before anything is parsed: in one pass, with memory for
- * so many levels and no more.
+ * Finds out how deep and how wide a text is, before anything is parsed: in one pass, with memory for so many levels as
+ * it may have and no more.
  *
  * @param text JSON text, or what claims to be.
  * @param levels Levels that it may have, 1 or more.
- * @returns Null where nothing is nested more deeply.
  */
-export function findDeep(text: string, levels: number): DeepText | null {
+export function shapeOf(text: string, levels: number): TextShape {
   const closers: string[] = [];
   let depth = 0;
+  let marks = 0;
   let begin: string | null = null;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
@@ -46,14 +54,23 @@ export function findDeep(text: string, levels: number): DeepText | null {
       if (depth < levels) closers[depth] = unit === OPEN_LIST ? "]" : "}";
       else begin ??= `${text.slice(0, at)}[]${closers.toReversed().join("")}`;
       depth++;
+      marks++;
     } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) {
       depth = Math.max(0, depth - 1);
+    } else if (unit === COMMA) {
+      marks++;
     }
   }
-  return begin === null ? null : { begin, isClosed: depth === 0 };
+  return { deep: begin === null ? null : { begin, isClosed: depth === 0 }, marks };
 }
 
-const [QUOTE, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d];
+/** What is nested too deeply in a text, as {@link shapeOf} finds it. */
+export function findDeep(text: string, levels: number): DeepText | null {
+  return shapeOf(text, levels).deep;
+}
+
+const [QUOTE, COMMA] = [0x22, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** The place of the quote that ends the string which begins at `at`; the end of the text where none does. */
 function endOfString(text: string, at: number): number {

@@ -8,11 +8,21 @@ import type * as z from "zod";
 import { SelvageError } from "../core/errors.ts";
 import { sayValue } from "../core/options.ts";
 import { isObject } from "../formats/format.ts";
-import { findDeep, MAX_LEVELS } from "../formats/source.ts";
+import { MAX_LEVELS, shapeOf } from "../formats/source.ts";
 import type { AppEnv } from "./env.ts";
 
 /** What is wrong with a body, named this many times at the most. */
 const MAX_ISSUES = 20;
+
+/**
+ * Commas and opening brackets of a body, those in texts left out: each stands for a value, which takes far more memory
+ * and time than its bytes. The densest of the real transcripts that were looked at have 22,000 a MiB, so 360,000 in the
+ * largest body; a transcript of 100,000 short messages has 700,000.
+ */
+const MAX_MARKS = 1_000_000;
+
+/** Fields in which calls have their arguments. As text they are JSON once more, and are parsed with the body. */
+const ARGUMENTS: ReadonlySet<string> = new Set(["arguments", "input", "args"]);
 
 /** Bodies that were read, by request: a request of their own would cost as much as asking a model does. */
 const held = new WeakMap<Request, Uint8Array<ArrayBuffer>>();
@@ -76,15 +86,17 @@ export function parseBody<T>(text: string, schema: z.ZodType<T>): T {
 }
 
 /**
- * Parses a body. One that is nested without end is not parsed: that would take seconds, and gigabytes.
+ * Parses a body. One that is nested without end, or of more values than any transcript has, is not parsed: that would
+ * take seconds, and gigabytes.
  *
  * @param text The body.
  * @param explain Refuses what is nested too deeply in words of its own, where it can tell more: it gets the body up to
  *   there.
- * @throws SelvageError `bad_json`.
+ * @throws SelvageError `bad_json`; `body_too_large` (field: `limit`) for too many values.
  */
 export function parseJson(text: string, explain: (begin: unknown) => void = () => {}): unknown {
-  const deep = findDeep(text, MAX_LEVELS);
+  const { deep, marks } = shapeOf(text, MAX_LEVELS);
+  requireNarrow(marks);
   let value: unknown;
   try {
     value = JSON.parse(deep?.begin ?? text);
@@ -92,12 +104,38 @@ export function parseJson(text: string, explain: (begin: unknown) => void = () =
     if (!(error instanceof SyntaxError)) throw error;
     throw new SelvageError("bad_json", `Cannot read the body: ${error.message}, wanted one JSON value`);
   }
+  requireNarrow(marks + marksInArguments(value));
   if (deep === null) return value;
   explain(value);
   throw new SelvageError(
     "bad_json",
     `Cannot read the body: found JSON nested more than ${MAX_LEVELS} levels deep, wanted at most that`,
   );
+}
+
+function requireNarrow(marks: number): void {
+  if (marks <= MAX_MARKS) return;
+  throw new SelvageError(
+    "body_too_large",
+    `Cannot read the body: found ${marks} commas and opening brackets in its JSON, wanted at most ${MAX_MARKS}`,
+    { fields: { limit: MAX_MARKS } },
+  );
+}
+
+/** Counts what would have to be parsed once more. Needs no stack of its own. */
+function marksInArguments(body: unknown): number {
+  let marks = 0;
+  const left: object[] = typeof body === "object" && body !== null ? [body] : [];
+  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+    const isNamed = !Array.isArray(value);
+    for (const [key, inner] of Object.entries<unknown>(value as Record<string, unknown>)) {
+      if (typeof inner === "object" && inner !== null) left.push(inner);
+      else if (isNamed && typeof inner === "string" && ARGUMENTS.has(key)) {
+        marks += shapeOf(inner, MAX_LEVELS).marks;
+      }
+    }
+  }
+  return marks;
 }
 
 /** A body, or what else `of` names, in which something is not as it is wanted. */
@@ -158,9 +196,8 @@ function foundBy(issue: z.core.$ZodIssue, body: unknown): string {
   let value = body;
   for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key];
   // The length of a long text is what matters where it is too long, and what was sent need not come back.
-  return typeof value === "string" && value.length > 40
-    ? `a text of ${value.length} characters`
-    : sayValue(value);
+  if (typeof value === "string" && value.length > 40) return `a text of ${value.length} characters`;
+  return Array.isArray(value) && issue.code === "too_big" ? `a list of ${value.length}` : sayValue(value);
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -183,10 +220,12 @@ function wantedBy(issue: z.core.$ZodIssue): string {
       return issue.values.map((value) => JSON.stringify(value)).join(" or ");
     case "too_small":
       return `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${
-        unitOf(issue.origin)
+        unitOf(issue.origin, issue.minimum)
       }`;
     case "too_big":
-      return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${unitOf(issue.origin)}`;
+      return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${
+        unitOf(issue.origin, issue.maximum)
+      }`;
     case "unrecognized_keys":
       return "no such field";
     case "invalid_union": {
@@ -198,6 +237,7 @@ function wantedBy(issue: z.core.$ZodIssue): string {
   }
 }
 
-function unitOf(origin: string): string {
-  return origin === "string" ? " characters" : origin === "array" ? " of them" : "";
+function unitOf(origin: string, count: number | bigint): string {
+  if (origin === "string") return count === 1 ? " character" : " characters";
+  return origin === "array" ? " of them" : "";
 }

@@ -7,6 +7,7 @@ import {
   jsonList,
   MAX_LEVELS,
   parseExact,
+  shapeOf,
 } from "../../src/formats/source.ts";
 import { runs } from "../support/runs.ts";
 
@@ -104,6 +105,26 @@ Deno.test("findDeep() agrees with the depth of what JSON.parse gives", () => {
       const deep = findDeep(JSON.stringify(value), levels);
       equal(deep !== null, depthOf(value) > levels);
       if (deep !== null) equal(depthOf(JSON.parse(deep.begin)), levels + 1);
+    }),
+    runs(500),
+  );
+});
+
+Deno.test("shapeOf() counts commas and opening brackets, and none in a string", () => {
+  const cases: readonly [text: string, marks: number][] = [
+    ["1", 0],
+    ["[]", 1],
+    ["[[],{}]", 4],
+    ['{"a":[1,"x,[{",3],"b,":"\\\\"}', 5],
+    ['["\\"",","]', 2],
+    ['["[,', 1],
+  ];
+  for (const [text, marks] of cases) equal(shapeOf(text, 10).marks, marks, text);
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.integer({ min: 1, max: 5 }), (value, levels) => {
+      const text = JSON.stringify(value);
+      const bare = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
+      equal(shapeOf(text, levels).marks, bare.match(/[,[{]/g)?.length ?? 0);
     }),
     runs(500),
   );

@@ -66,6 +66,7 @@ const BAD: readonly {
   },
   { name: "no messages", body: {}, param: "messages" },
   { name: "an empty list of messages", body: { messages: [] }, param: "messages" },
+  { name: "20,001 messages", body: { messages: Array(20_001).fill(hi[0]) }, param: "messages" },
   { name: "messages that are text", body: { messages: "Hi" }, param: "messages" },
   {
     name: "nobody who asks",

@@ -161,6 +161,25 @@ Deno.test("a body that does not fit is answered with what was found and what is 
   for (const [more, wanted] of cases) match((await refused("compact", { messages, ...more })).detail, wanted);
 });
 
+Deno.test("a value that is too long or too short is told with its length, and the length in words", async () => {
+  const cases: readonly [route: string, body: Json, detail: string][] = [
+    [
+      "chat/completions",
+      { model: "", messages: [user("x")] },
+      'model: found \\"\\", wanted at least 1 character',
+    ],
+    [
+      "chat/completions",
+      { model: "default", messages: Array(20_001).fill(user("x")) },
+      "messages: found a list of 20001, wanted at most 20000 of them",
+    ],
+  ];
+  for (const [route, body, detail] of cases) {
+    const { text } = await send(route, body);
+    ok(text.includes(`Cannot use the body: ${detail}"`), text);
+  }
+});
+
 Deno.test("a problem is a sentence, however long that is what was sent", async () => {
   const keys = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`key${n}`, n]));
   const long = "x".repeat(1_000_000);

@@ -181,6 +181,59 @@ Deno.test("a body of nothing but brackets is refused before it is parsed, by eve
   }
 });
 
+Deno.test("a body of more values than a transcript has is refused before it is parsed, by every route that takes one", async () => {
+  const many = (item: string, count: number): string => `[${Array(count).fill(item).join()}]`;
+  const wide: readonly string[] = [
+    many("[]", 500_001),
+    many("{}", 500_001),
+    many("0", 1_000_001),
+    many('""', 1_000_001),
+    many('{"role":"user","x":""}', 333_334),
+    // What is too deep as well is refused for its width: it is parsed up to there otherwise.
+    `${many("[]", 500_001).slice(0, -1)},${"[".repeat(20_000)}`,
+  ];
+  for (const list of wide) {
+    for (
+      const [route, body] of [
+        ["check", `{"messages":${list}}`],
+        ["repair", list],
+        ["compact", `{"budget":9,"messages":[{"role":"user","content":"x"}],"tools":${list}}`],
+        ["chat/completions", `{"model":"default","messages":${list}}`],
+      ] as const
+    ) {
+      let text = "";
+      const sum = await parsed(async () => {
+        const { status, text: told } = await send(route, body);
+        equal(status, 413, told.slice(0, 300));
+        text = told;
+      });
+      equal(sum, 0);
+      match(text, /found \d+ commas and opening brackets in its JSON, wanted at most 1000000/);
+      match(text, /body_too_large/);
+    }
+  }
+});
+
+Deno.test("arguments that come as text count with the values of their body, wherever a call has them", async () => {
+  const half = `[${Array(250_001).fill("[]").join()}]`;
+  const calls: readonly Json[][] = [
+    [1, 2].map((n) => call(`c${n}`, half)),
+    [{ type: "function_call", call_id: "a", name: "x", arguments: half }],
+    [{ role: "assistant", content: [{ type: "tool_use", id: "a", name: "x", input: half }] }],
+    [{ role: "model", parts: [{ functionCall: { name: "x", args: half } }] }],
+  ].map((list) => list.length > 1 ? list : [...list, ...list]);
+  for (const messages of calls) {
+    // What is parsed is the body alone, with the arguments as the texts that they are.
+    const body = JSON.stringify({ messages: [user("x"), ...messages] });
+    const sum = await parsed(async () => equal((await refused("check", body)).code, "body_too_large"));
+    ok(sum < body.length + 1_000, `${sum} characters were parsed`);
+  }
+  // A text in another place is a text.
+  const told = { messages: [user(half), said(half), user(half)] };
+  equal((await post("check", told)).valid, true);
+  equal((await post("check", { messages: [user("x"), call("a", half), result("a", "?")] })).valid, false);
+});
+
 Deno.test("arguments of brackets without end are arguments that were cut off", async () => {
   const cut = [user("x"), call("a", "[".repeat(20_000)), result("a", "?"), user("y")];
   const { violations } = await post("check", { messages: cut });

@@ -51,7 +51,7 @@ const limit = z.int().min(1).max(100_000_000).nullish();
 
 const body = z.object({
   model: z.string().min(1).max(128),
-  messages: z.array(message).min(1),
+  messages: z.array(message).min(1).max(20_000),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   tools: z.array(tool).max(MAX_TOOLS).nullish(),

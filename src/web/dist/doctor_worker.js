@@ -898,9 +898,10 @@ function isObject(value) {
 }
 
 var MAX_LEVELS = 1e4;
-function findDeep(text2, levels) {
+function shapeOf(text2, levels) {
   const closers = [];
   let depth = 0;
+  let marks = 0;
   let begin = null;
   for (let at = 0; at < text2.length; at++) {
     const unit = text2.charCodeAt(at);
@@ -910,17 +911,29 @@ function findDeep(text2, levels) {
       if (depth < levels) closers[depth] = unit === OPEN_LIST ? "]" : "}";
       else begin ??= `${text2.slice(0, at)}[]${closers.toReversed().join("")}`;
       depth++;
+      marks++;
     } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) {
       depth = Math.max(0, depth - 1);
+    } else if (unit === COMMA) {
+      marks++;
     }
   }
-  return begin === null ? null : {
-    begin,
-    isClosed: depth === 0
+  return {
+    deep: begin === null ? null : {
+      begin,
+      isClosed: depth === 0
+    },
+    marks
   };
 }
-var [QUOTE, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
+function findDeep(text2, levels) {
+  return shapeOf(text2, levels).deep;
+}
+var [QUOTE, COMMA] = [
   34,
+  44
+];
+var [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
   91,
   93,
   123,
@@ -6381,7 +6394,7 @@ function indentOf(lead, texts) {
 }
 
 var TOO_LONG = "found more than 536,870,888 characters in one message, which is more than a text can have";
-async function shapeOf(file, text2) {
+async function shapeOf2(file, text2) {
   const line = await text2.firstLine();
   const isNamedLines = /\.(jsonl|ndjson)$/i.test(file);
   if (line === "") return "empty";
@@ -6400,7 +6413,7 @@ async function shapeOf(file, text2) {
 async function readTranscriptFile(file, { chunks, keepTexts }) {
   const text2 = new Sniffed(chunks);
   try {
-    const shape = await shapeOf(file, text2);
+    const shape = await shapeOf2(file, text2);
     switch (shape) {
       case "empty":
         throw cannotRead(file, "found nothing in it, wanted messages");
