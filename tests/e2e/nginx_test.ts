@@ -111,3 +111,68 @@ Deno.test({
     }
   },
 });
+
+/** nginx in front of servers of which each answers by itself. */
+async function behindNginx(
+  handlers: readonly ((path: string) => Response | Promise<Response>)[],
+  { defaultSeconds = 60, ask }: {
+    readonly defaultSeconds?: number;
+    readonly ask: (url: string) => Promise<void>;
+  },
+): Promise<void> {
+  const servers = handlers.map((answer) =>
+    Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      ({ url }) => answer(new URL(url).pathname),
+    )
+  );
+  try {
+    await using proxy = await startNginx(servers.map(({ addr }) => addr.port), { defaultSeconds });
+    await ask(proxy.url);
+  } finally {
+    await Promise.all(servers.map((server) => server.shutdown()));
+  }
+}
+
+Deno.test({
+  name: "a turn that is asked for as one document may be silent behind nginx for longer than its default",
+  ignore,
+  async fn() {
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+    const slow = async () => {
+      await isOver;
+      return new Response("the whole turn");
+    };
+    // Three seconds against a limit of one; where the limit holds, the answer is nginx's own.
+    const timer = setTimeout(end, 3_000);
+    await behindNginx([slow], {
+      defaultSeconds: 1,
+      ask: async (url) => {
+        const response = await fetch(`${url}/v1/turns`, { method: "POST", body: "{}" });
+        deepEqual([response.status, await response.text()], [200, "the whole turn"]);
+      },
+    }).finally(() => {
+      clearTimeout(timer);
+      end();
+    });
+  },
+});
+
+Deno.test({
+  name: "instances that cannot take work, as with a full disk, are asked behind nginx all the same",
+  ignore,
+  async fn() {
+    const full = (path: string) =>
+      path === "/readyz" ? new Response("the store takes no writes", { status: 503 }) : new Response("read");
+    await behindNginx([full, full], {
+      ask: async (url) => {
+        for (let n = 0; n < 3; n++) {
+          const ready = await fetch(`${url}/readyz`);
+          deepEqual([ready.status, await ready.text()], [503, "the store takes no writes"]);
+        }
+        const read = await fetch(`${url}/v1/sessions/s`);
+        deepEqual([read.status, await read.text()], [200, "read"]);
+      },
+    });
+  },
+});

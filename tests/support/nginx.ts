@@ -25,11 +25,13 @@ export interface Proxy extends AsyncDisposable {
  * Starts nginx.
  *
  * @param upstreams Ports of the servers on this machine.
- * @param options Seconds of silence after which it gives a response up, in place of its default of 60.
+ * @param options Seconds of silence after which it gives a response up: in place of those of the configuration
+ *   (`idleSeconds`), or of nginx's own default of 60, which the configuration may raise (`defaultSeconds`).
  */
 export async function startNginx(
   upstreams: readonly number[],
-  { idleSeconds }: { readonly idleSeconds?: number } = {},
+  { idleSeconds, defaultSeconds = 60 }: { readonly idleSeconds?: number; readonly defaultSeconds?: number } =
+    {},
 ): Promise<Proxy> {
   const folder = await Deno.makeTempDir({ prefix: "selvage-nginx-" });
   // Its workers give up their rights.
@@ -38,7 +40,11 @@ export async function startNginx(
   const own = await Deno.readTextFile(new URL("../../deploy/nginx.conf", import.meta.url));
   const conf = own
     .replaceAll("/tmp/selvage-nginx", `${folder}/nginx`)
-    .replace(/( *server selvage-\d:8000;\n)+/, upstreams.map((at) => `server 127.0.0.1:${at};\n`).join(""))
+    .replace(
+      /(?: *server selvage-\d:8000(.*);\n)+/,
+      (_, settings) => upstreams.map((at) => `server 127.0.0.1:${at}${settings};\n`).join(""),
+    )
+    .replace("http {", `http {\nproxy_read_timeout ${defaultSeconds}s;`)
     .replace("listen 8080;", `listen 127.0.0.1:${port};`)
     .replace(
       "location / {",
