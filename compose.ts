@@ -78,15 +78,25 @@ function limitsFrom(config: Config): Limits {
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
 }
 
-/** The tools of the environment: those of the virtual workspace, and of MCP servers where there are any. */
-function makeTools(config: Config): Pick<AppOptions["agents"][string], "tools"> {
-  const { SELVAGE_MCP_SERVERS: servers } = config;
-  const tools = workspaceTools();
-  if (Object.keys(servers).length === 0) return { tools };
+/**
+ * Instructions and tools of the environment: of MCP servers where there are any, and of the virtual workspace, which is
+ * there to be tried out. A real model with tools of its own has none of that: of two `read_file` it would call the one
+ * of the example.
+ */
+function makeTools(config: Config): Pick<AppOptions["agents"][string], "system" | "tools"> {
+  const { SELVAGE_MCP_SERVERS: servers, SELVAGE_MODEL, SELVAGE_SYSTEM } = config;
+  const hasServers = Object.keys(servers).length > 0;
+  const hasWorkspace = !hasServers || SELVAGE_MODEL === "scripted";
+  const system = SELVAGE_SYSTEM ??
+    `You are a careful agent${hasWorkspace ? WORKSPACE : ""}. Look before you write, and say what you found.`;
+  const tools = hasWorkspace ? workspaceTools() : [];
+  if (!hasServers) return { system, tools };
   const log = logFrom(config);
   const say = (message: string): void => log({ level: "warn", event: "mcp", message });
-  return { tools: mcpTools(servers, { tools, say }).tools };
+  return { system, tools: mcpTools(servers, { tools, say }).tools };
 }
+
+const WORKSPACE = " with a virtual workspace";
 
 /** The log of the environment. */
 export function logFrom({ SELVAGE_LOG: log }: Config): Log {
@@ -103,8 +113,6 @@ function makeAgent(config: Config): AppOptions["agents"][string] {
   });
   return {
     model,
-    system: config.SELVAGE_SYSTEM ??
-      "You are a careful agent with a virtual workspace. Look before you write, and say what you found.",
     ...makeTools(config),
     maxSteps: config.SELVAGE_MAX_STEPS,
     ...makeSummarizer(config, model),
@@ -177,24 +185,27 @@ function makeAgents(config: Config): AppOptions["agents"] {
  * @throws SelvageError `bad_config` where it cannot be loaded, or exports something else.
  */
 export async function loadOptions(path: string, from: string): Promise<Partial<AppOptions>> {
-  const fail = (found: string, cause?: unknown): never => {
-    throw new SelvageError(
-      "bad_config",
-      `Cannot start: SELVAGE_CONFIG is ${JSON.stringify(path)}: found ${
-        found.replace(/\.+$/, "")
-      }, wanted a module whose default ` +
-        `export is an object of ${Object.keys(OPTIONS).join(", ")}`,
-      { cause },
-    );
+  const fail = (what: string, cause?: unknown): never => {
+    throw new SelvageError("bad_config", `Cannot start: SELVAGE_CONFIG is ${JSON.stringify(path)}${what}`, {
+      cause,
+    });
   };
+  const refuse = (found: string): never =>
+    fail(
+      `: found ${found}, wanted a module whose default export is an object of ${
+        Object.keys(OPTIONS).join(", ")
+      }`,
+    );
   const [{ resolve }, { pathToFileURL }] = await Promise.all([import("node:path"), import("node:url")]);
   const url = pathToFileURL(resolve(from, path)).href;
-  const module = await import(url).catch((error) =>
-    fail(error instanceof Error ? error.message : String(error))
-  );
+  const module = await import(url).catch((error) => {
+    // What its own code has thrown, or Deno has found, is a sentence of its own.
+    const message: string = error instanceof Error ? error.message : String(error);
+    return fail(`, which does not load: ${message.replace(/\.+$/, "")}`, error);
+  });
   const found: unknown = module.default;
-  if (typeof found !== "object" || found === null) return fail(`a default export that is ${typeof found}`);
+  if (typeof found !== "object" || found === null) return refuse(`a default export that is ${typeof found}`);
   const unknown = Object.keys(found).find((name) => !Object.hasOwn(OPTIONS, name));
-  if (unknown !== undefined) return fail(`the unknown option ${unknown}`);
+  if (unknown !== undefined) return refuse(`the unknown option ${unknown}`);
   return found;
 }

@@ -39,9 +39,14 @@ function readKeys(text: string): Readonly<Record<string, readonly string[]>> | n
   return Object.keys(keys).length === 0 ? null : keys;
 }
 
+/** Whether a header can have the value: bytes, and no line of its own. */
+function isHeaderValue(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text.trim());
+}
+
 const mcpServer = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
-  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string()).exactOptional(),
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().refine(isHeaderValue)).exactOptional(),
   timeoutMs: z.int().min(1).exactOptional(),
   needsApproval: z.boolean().exactOptional(),
 });

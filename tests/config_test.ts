@@ -1,7 +1,8 @@
-import { deepEqual, equal, rejects, throws } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, ok, rejects, throws } from "node:assert/strict";
 import { loadOptions, optionsFrom } from "../compose.ts";
 import { parseConfig } from "../config.ts";
 import { SelvageError } from "../src/core/errors.ts";
+import { ownTools } from "../src/loop/tool_set.ts";
 import { scripted } from "../src/models/scripted.ts";
 
 Deno.test("parseConfig() has a default for everything", () => {
@@ -23,6 +24,24 @@ Deno.test("a module of agents takes the place of a model whose key is missing", 
   const agents = { own: { model: scripted({ script: () => ({ text: "Hi" }) }) } };
   deepEqual(optionsFrom(config, { agents }).agents, agents);
   throws(() => optionsFrom(config, {}), /OPENAI_API_KEY is not set, wanted an API key, as SELVAGE_MODEL/);
+});
+
+/** Names of the tools that an agent of the environment has while its MCP servers are down. */
+async function toolNames(env: Record<string, string>): Promise<readonly string[]> {
+  const { agents } = optionsFrom(parseConfig({ SELVAGE_LOG: "off", ...env }));
+  const tools = agents["default"]?.tools;
+  const found = typeof tools === "function" ? await tools({ tenant: "acme", session: "s" }) : tools;
+  return ownTools(found).map(({ name }) => name);
+}
+
+const MCP = { SELVAGE_MCP_SERVERS: "files=http://127.0.0.1:1/mcp" };
+const HOSTED = { SELVAGE_MODEL: "openai:x", OPENAI_API_KEY: "k" };
+
+Deno.test("optionsFrom() keeps the tools of the example away from a real model with MCP servers", async () => {
+  // Servers of files have a read_file, too, and the model is to read theirs.
+  deepEqual(await toolNames({ ...HOSTED, ...MCP }), []);
+  doesNotMatch(optionsFrom(parseConfig({ ...HOSTED, ...MCP })).agents["default"]?.system ?? "", /virtual/);
+  for (const env of [{}, HOSTED, MCP]) ok((await toolNames(env)).includes("read_file"), JSON.stringify(env));
 });
 
 Deno.test("parseConfig() takes an empty variable as one that is not set", () => {
@@ -77,6 +96,11 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   [{ DENO_SERVE_ADDRESS: "tcp:127.0.0.1:99999" }, /wanted tcp:IP:PORT/],
   [{ SELVAGE_CORS: "*" }, /SELVAGE_CORS is "\*", wanted origins/],
   [{ SELVAGE_CORS: "https://app.example/" }, /wanted origins of pages that may call/],
+  [
+    // As it is copied out of a document: no header can hold the dots, and no server would ever be reached.
+    { SELVAGE_MCP_SERVERS: '{"a": {"url": "http://a/", "headers": {"authorization": "Bearer …"}}}' },
+    /SELVAGE_MCP_SERVERS is a value that does not fit, wanted NAME=URL/,
+  ],
   [{ SELVAGE_MCP_SERVERS: "files" }, /SELVAGE_MCP_SERVERS is a value that does not fit, wanted NAME=URL/],
   [{ SELVAGE_MCP_SERVERS: "files=ftp://a/" }, /SELVAGE_MCP_SERVERS/],
   [{ SELVAGE_MCP_SERVERS: "a=http://a/,a=http://b/" }, /SELVAGE_MCP_SERVERS/],
@@ -171,6 +195,19 @@ Deno.test("loadOptions() names a module that is not there, in one sentence", asy
   await rejects(loadOptions("./no_such_module.ts", "/"), {
     code: "bad_config",
     message:
-      /^Cannot start: SELVAGE_CONFIG is "\.\/no_such_module\.ts": found .*no_such_module\.ts"?, wanted a module whose/,
+      /^Cannot start: SELVAGE_CONFIG is "\.\/no_such_module\.ts", which does not load: .*no_such_module\.ts"?$/,
   });
+});
+
+Deno.test("loadOptions() says of a module that throws what it threw, and no more", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "selvage-config-" });
+  try {
+    await Deno.writeTextFile(`${folder}/own.ts`, 'throw new TypeError("found x, wanted y.");');
+    await rejects(loadOptions("own.ts", folder), {
+      code: "bad_config",
+      message: 'Cannot start: SELVAGE_CONFIG is "own.ts", which does not load: found x, wanted y',
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -45,7 +45,10 @@ Deno.test("a module of agents in another folder is served with that folder allow
     const port = ["--host", "127.0.0.1", "--port", "0"];
     await using server = await startServer(env, { args: [`--allow-read=.,${folder}`, ...port] });
     deepEqual(await rolled(server.url), ["roll_die", "ok", true, "Done."]);
-    match((await startRefused(env)).text, /SELVAGE_CONFIG is .*: found Requires read access to/);
+    match(
+      (await startRefused(env)).text,
+      /SELVAGE_CONFIG is .*, which does not load: Requires read access to/,
+    );
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
