@@ -102,7 +102,10 @@ export function createApp(options: AppOptions): App {
   // From here on nothing is served, not even found, for somebody who is nobody.
   const bodies = new Bodies(clock, maxBodyBytes);
   app.use(async (c, next) => {
-    const principal = await authenticate(auth, { request: c.req.raw, context: { peer: peerOf(c) } });
+    const refused: string[] = [];
+    c.set("refused", refused);
+    const context = { peer: peerOf(c), onRefused: (cause: string) => void refused.push(cause) };
+    const principal = await authenticate(auth, { request: c.req.raw, context });
     notes.of(principal).id = c.get("requestId");
     c.set("principal", principal);
     c.set("bodies", bodies);

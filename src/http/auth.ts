@@ -18,6 +18,8 @@ export interface Principal {
 export interface AuthContext {
   /** Address of the machine at the other end of the connection; null where the server does not tell. */
   readonly peer: string | null;
+  /** Takes why somebody is not let in, for the log alone: whoever asks learns nothing of it. */
+  readonly onRefused?: (cause: string) => void;
 }
 
 /** Finds the principal of a request; null means that it has not shown who it is. */

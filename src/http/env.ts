@@ -15,6 +15,8 @@ export interface AppEnv {
   Variables: {
     /** Whoever it comes from; an object of this request alone. */
     principal: Principal;
+    /** Why its sender was not let in, for the log. */
+    refused: readonly string[];
     /** Id of the request. */
     requestId: string;
     /** Reads bodies. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { JWTPayload, JWTVerifyGetKey } from "jose";
+import type { errors, JWTPayload, JWTVerifyGetKey } from "jose";
 import { SelvageError } from "../core/errors.ts";
 import { once } from "../core/once.ts";
 import {
@@ -80,6 +80,14 @@ async function fetchKeys(url: string, init: RequestInit): Promise<Response> {
   return response;
 }
 
+/** What is wrong with a claim, and what it was: of a token whose signature is right, so that nobody made it up. */
+function claimCause({ message, claim, payload }: errors.JWTClaimValidationFailed): string {
+  const found = payload[claim];
+  return /^unexpected/.test(message) && found !== undefined
+    ? `${message}: ${JSON.stringify(found)}`
+    : message;
+}
+
 /**
  * Lets in whoever shows a JSON Web Token (`Authorization: Bearer TOKEN`) that is signed by a key of the set, of the
  * right issuer and audience, with an expiry. Keys that come from a URL are held for ten minutes, and asked for again,
@@ -123,7 +131,7 @@ export function jwt(options: JwtOptions): Auth {
         timeoutDuration: KEYS_TIMEOUT_MS,
         [customFetch]: fetchKeys,
       });
-    return async (token: string): Promise<JWTPayload | null> => {
+    return async (token: string, onRefused: (cause: string) => void): Promise<JWTPayload | null> => {
       try {
         const { payload } = await jwtVerify(token, keys, {
           issuer: [issuer].flat(),
@@ -138,7 +146,12 @@ export function jwt(options: JwtOptions): Auth {
         // What is wrong with a token is the affair of whoever sent it; keys that cannot be had are not.
         const isOurs = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout ||
           error instanceof errors.JWKSInvalid || error.constructor === errors.JOSEError;
-        if (!isOurs) return null;
+        const message = error instanceof Error ? error.message : String(error);
+        if (!isOurs) {
+          onRefused(error instanceof errors.JWTClaimValidationFailed ? claimCause(error) : message);
+          return null;
+        }
+        onRefused(`keys of ${url === null ? "the set" : url.origin + url.pathname}: ${message}`);
         throw new SelvageError(
           "auth_unavailable",
           "Cannot check the token: the keys of the identity provider cannot be had at the moment",
@@ -148,14 +161,19 @@ export function jwt(options: JwtOptions): Auth {
     };
   });
 
-  const check: Auth = async ({ headers }) => {
+  const check: Auth = async ({ headers }, { onRefused = () => {} }) => {
     const token = bearerOf(headers);
     // What has no two dots is no such token: an API key, for another auth.
-    if (token === null || token.split(".").length !== 3) return null;
-    const payload = await (await verifier())(token);
-    const tenant = payload?.[tenantClaim];
-    const user = payload?.[userClaim];
-    return typeof tenant === "string" && typeof user === "string" ? { tenant, user } : null;
+    if (token === null || token.split(".").length !== 3) {
+      onRefused("no token");
+      return null;
+    }
+    const payload = await (await verifier())(token, onRefused);
+    if (payload === null) return null;
+    const [tenant, user] = [payload[tenantClaim], payload[userClaim]];
+    if (typeof tenant === "string" && typeof user === "string") return { tenant, user };
+    onRefused(`no text in the claim "${typeof tenant === "string" ? userClaim : tenantClaim}"`);
+    return null;
   };
   return Object.assign(check, { wanted: "a token that is valid here as `Authorization: Bearer TOKEN`" });
 }

@@ -33,6 +33,8 @@ export function tellRequest(
     const { status } = c.res;
     const principal = c.get("principal");
     const { turn, session } = principal === undefined ? {} : notes.of(principal);
+    // Of several ways in, one that does not know the caller says so before another one does.
+    const refused = principal === undefined ? c.get("refused") ?? [] : [];
     log({
       level: status >= 500 ? "error" : PROBE.test(c.req.path) ? "debug" : "info",
       event: "request",
@@ -45,6 +47,7 @@ export function tellRequest(
       user: principal?.user,
       session,
       turn,
+      ...(refused.length === 0 ? {} : { cause: refused.join("; ").slice(0, 500) }),
     });
   };
 }

@@ -75,13 +75,17 @@ export function trustedHeader(
   const trusted = proxies.flatMap((proxy) => proxyOf(proxy) ?? []);
   if (trusted.length === 0) throw new TypeError("Cannot trust a header: found no proxy, wanted an address");
   const list = once(() => listProxies(trusted));
-  return async ({ headers }, { peer }) => {
+  return async ({ headers }, { peer, onRefused = () => {} }) => {
     const family = familyOf(peer ?? "");
-    if (peer === null || family === null) return null;
-    if (!(await list()).check(peer, family)) return null;
+    if (peer === null || family === null || !(await list()).check(peer, family)) {
+      onRefused(`a connection from ${peer ?? "an address that the server does not tell"}, not of a proxy`);
+      return null;
+    }
     const user = single(headers, name);
     const of = tenantHeader === undefined ? tenant : single(headers, tenantHeader);
-    return user === null || of === null ? null : { tenant: of, user };
+    if (user !== null && of !== null) return { tenant: of, user };
+    onRefused(`the proxy has not set the header ${user === null ? name : tenantHeader} once`);
+    return null;
   };
 }
 

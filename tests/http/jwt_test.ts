@@ -1,6 +1,6 @@
-import { deepEqual, equal, rejects, throws } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok, rejects, throws } from "node:assert/strict";
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
-import { createApp, jwt, type JwtOptions } from "../../src/http/mod.ts";
+import { anyOf, createApp, jwt, type JwtOptions, type LogEntry } from "../../src/http/mod.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
@@ -92,6 +92,51 @@ for (const [name, token] of OUT) {
   });
 }
 
+const WHY: readonly (readonly [string, Promise<string> | string, RegExp])[] = [
+  ["has expired", sign({ ...CLAIMS, exp: NOW - 31 }, ours), /"exp" claim timestamp check failed/],
+  [
+    "is for another audience",
+    sign({ ...CLAIMS, aud: "other" }, ours),
+    /unexpected "aud" claim value: "other"/,
+  ],
+  [
+    "is of another issuer, by a stroke",
+    sign({ ...CLAIMS, iss: "https://login.example" }, ours),
+    /unexpected "iss" claim value: "https:\/\/login\.example"/,
+  ],
+  [
+    "has no expiry",
+    sign({ iss: CLAIMS.iss, aud: CLAIMS.aud, sub: "ada" }, ours),
+    /missing required "exp" claim/,
+  ],
+  ["is of another signer", sign(CLAIMS, theirs), /signature verification failed/],
+  [
+    "has no subject",
+    sign({ iss: CLAIMS.iss, aud: CLAIMS.aud, exp: CLAIMS.exp }, ours),
+    /no text in the claim "sub"/,
+  ],
+  ["is none", "slv_abcdefghijklmnop", /no token/],
+];
+for (const [name, token, cause] of WHY) {
+  Deno.test(`jwt() tells the log alone why it lets nobody in whose token ${name}`, async () => {
+    const entries: LogEntry[] = [];
+    const app = createApp({
+      agents: { default: { model: scripted({ script: () => ({ text: "Hi." }) }) } },
+      store: memoryStore(),
+      auth: anyOf(jwt(OPTIONS)),
+      log: (entry) => void entries.push(entry),
+    });
+    const shown = await token;
+    const headers = { authorization: `Bearer ${shown}` };
+    const response = await app.request("/v1/sessions", { headers });
+    equal(response.status, 401);
+    doesNotMatch(await response.text(), cause);
+    match(String(entries[0]?.["cause"]), cause);
+    // The token is a key like any other.
+    for (const part of shown.split(".")) ok(!JSON.stringify(entries).includes(part), part);
+  });
+}
+
 Deno.test("jwt() takes tenant and user from the claims that are named", async () => {
   const token = await sign({ ...CLAIMS, org_id: "acme", email: "ada@acme.example" }, ours);
   const claims = { tenantClaim: "org_id", userClaim: "email" };
@@ -142,20 +187,24 @@ Deno.test("jwt() asks for the keys once, and again for a key that is new to it",
 Deno.test("jwt() says that it cannot check, where the keys cannot be had", async () => {
   const token = await sign(CLAIMS, ours);
   for (
-    const answer of [
-      () => new Response("no", { status: 500 }),
-      () => new Response("no keys"),
-      () => Response.json({ keys: "none" }),
-    ]
+    const [answer, cause] of [
+      [() => new Response("no", { status: 500 }), /Expected 200 OK/],
+      [() => new Response("no keys"), /Failed to parse/],
+      [() => Response.json({ keys: "none" }), /malformed/],
+    ] as const
   ) {
     await using served = serveKeys(answer);
     await rejects(ask(token, { jwks: served.url }), { code: "auth_unavailable" });
+    const entries: LogEntry[] = [];
     const app = createApp({
       agents: { default: { model: scripted({ script: () => ({ text: "Hi." }) }) } },
       store: memoryStore(),
       auth: jwt({ ...OPTIONS, jwks: served.url }),
+      log: (entry) => void entries.push(entry),
     });
     const response = await app.request("/v1/sessions", { headers: { authorization: `Bearer ${token}` } });
+    match(String(entries[0]?.["cause"]), cause);
+    ok(String(entries[0]?.["cause"]).includes(served.url), "it says where the keys were asked for");
     equal(response.status, 503);
     equal(response.headers.get("retry-after"), "5");
     equal((await response.json()).code, "auth_unavailable");

@@ -1,5 +1,5 @@
 import { deepEqual, equal, throws } from "node:assert/strict";
-import { createApp, trustedHeader } from "../../src/http/mod.ts";
+import { createApp, type LogEntry, trustedHeader } from "../../src/http/mod.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
@@ -50,7 +50,13 @@ Deno.test("a real server tells trustedHeader() who is at the other end", async (
   const model = scripted({ script: () => ({ text: "Hi." }) });
   const agents = { default: { model } };
   for (const [proxy, status] of [["127.0.0.1", 200], ["10.0.0.1", 401]] as const) {
-    const app = createApp({ agents, store: memoryStore(), auth: trustedHeader("x-user", [proxy]) });
+    const entries: LogEntry[] = [];
+    const app = createApp({
+      agents,
+      store: memoryStore(),
+      auth: trustedHeader("x-user", [proxy]),
+      log: (entry) => void entries.push(entry),
+    });
     const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, app.fetch);
     try {
       const response = await fetch(`http://127.0.0.1:${server.addr.port}/v1/sessions`, {
@@ -58,6 +64,11 @@ Deno.test("a real server tells trustedHeader() who is at the other end", async (
       });
       equal(response.status, status);
       await response.body?.cancel();
+      // Behind a proxy at an address that nobody thought of, this is all that there is to go by.
+      equal(
+        entries[0]?.["cause"],
+        status === 200 ? undefined : "a connection from 127.0.0.1, not of a proxy",
+      );
     } finally {
       await server.shutdown();
     }
