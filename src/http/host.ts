@@ -130,8 +130,9 @@ export class TurnHost {
    * @returns The number of the message; null where there is no such turn.
    * @throws SelvageError `turn_over`, `turn_paused`, `too_many_messages`, `input_empty`, `input_too_large`.
    */
-  async send({ owner, turn, input, idempotency }: HostMessage): Promise<number | null> {
-    this.requireUp("write to the turn");
+  async send({ owner, turn, input, idempotency, clientSignal }: HostMessage): Promise<number | null> {
+    const action = "write to the turn";
+    this.requireUp(action);
     const { store, clock } = this.#parts;
     const stand = await standOf(store, { owner, turn });
     if (stand === null) return null;
@@ -151,7 +152,9 @@ export class TurnHost {
       );
     }
     const agent = agentNamed(this.#parts, { name: lease.agent });
-    await requireInput(input, await readyAgent(agent, { key, clock }));
+    await this.work({ action, clientSignal }, async (signal) => {
+      await requireInput(input, await readyAgent(agent, { key, signal, clock }));
+    });
     const id = idempotency === undefined ? crypto.randomUUID() : JSON.stringify(idempotency);
     const sent = await sendMessage({ store, owner, turn }, { id, input });
     if (sent === null) throw over;

@@ -15,8 +15,21 @@ const MAX_WAITING = 16;
 /** Those that wait for one session. */
 interface Line {
   waiting: number;
-  /** Settles when the last of them has begun, or never will. */
+  /** Resolves when all of them have begun, or never will. */
   last: Promise<unknown>;
+}
+
+/** Waits for those before; rejects with the signal's reason once it aborts, however long they take. */
+function turnCome(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    void before.then(() => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+  });
 }
 
 /** The turns that wait in one app. */
@@ -53,13 +66,11 @@ export class TurnQueue {
     }
     this.#lines.set(name, line);
     line.waiting++;
-    const begun = line.last.then(() => {
-      request.clientSignal.throwIfAborted();
-      return this.#start(request);
-    }).finally(() => {
+    const begun = turnCome(line.last, request.clientSignal).then(() => this.#start(request)).finally(() => {
       if (--line.waiting === 0) this.#lines.delete(name);
     });
-    line.last = begun.catch(() => {});
+    // Who leaves goes out of turn: whoever comes next still waits for those before.
+    line.last = Promise.allSettled([line.last, begun]).then(() => {});
     return begun;
   }
 
@@ -71,8 +82,9 @@ export class TurnQueue {
   follow(request: Omit<StartRequest, "clientSignal">): Following {
     const gone = new AbortController();
     const begun = this.#enter({ ...request, clientSignal: gone.signal });
+    let hasBegun = false;
     // Its failure is told where the events are read.
-    begun.catch(() => {});
+    begun.then(() => hasBegun = true, () => {});
     async function* events(): AsyncGenerator<TurnEvent, void> {
       let started: StartedTurn;
       try {
@@ -88,7 +100,9 @@ export class TurnQueue {
       events: events(),
       leave: async () => {
         gone.abort(new DOMException("The client has gone", "AbortError"));
-        await begun.then(({ leave }) => leave(), () => {});
+        const left = begun.then(({ leave }) => leave(), () => {});
+        // What has not begun has done nothing that would have to be stored.
+        if (hasBegun) await left;
       },
     };
   }

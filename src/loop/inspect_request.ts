@@ -7,7 +7,15 @@
 import { Context, type StoredView } from "../compaction/context.ts";
 import { prefixName, readPrefix } from "../compaction/prefix.ts";
 import { SelvageError } from "../core/errors.ts";
-import type { AssistantEntry, ModelRequest, SessionKey, SessionState, Store, Usage } from "../ports.ts";
+import type {
+  AssistantEntry,
+  Clock,
+  ModelRequest,
+  SessionKey,
+  SessionState,
+  Store,
+  Usage,
+} from "../ports.ts";
 import type { Agent } from "./agent.ts";
 import { agentFor, askedIn } from "./asked.ts";
 import { branchesOf, branchOf } from "./branches.ts";
@@ -76,13 +84,17 @@ async function findStep(store: Store, { key, turn, step }: StepPlace): Promise<F
  * Makes the request of a step again.
  *
  * @param store Where the session is.
- * @param place Session, turn and step; the agent that answered, as it is now.
+ * @param place Session, turn and step; the agent that answered, as it is now; what ends the wait for its tools.
  * @throws SelvageError `step_not_found` where the turn has no answer for such a step, or one from before views had
  *   names.
  */
 export async function inspectRequest(
   store: Store,
-  { agent, ...place }: StepPlace & { readonly agent: Agent },
+  { agent, signal, clock, ...place }: StepPlace & {
+    readonly agent: Agent;
+    readonly signal?: AbortSignal;
+    readonly clock?: Clock;
+  },
 ): Promise<InspectedRequest> {
   const { turn, step } = place;
   const found = await findStep(store, place);
@@ -101,7 +113,7 @@ export async function inspectRequest(
     ? null
     : (await store.read(place.key, { branch, view: prefix.view }))?.view as StoredView | null;
   const asked = askedIn(entries, turn);
-  const then = agentFor(await readyAgent(agent, { key: place.key }), asked);
+  const then = agentFor(await readyAgent(agent, { key: place.key, signal, clock }), asked);
   const context = await Context.create(entries.slice(0, entry.seq), { view, ...measuresOf(then) });
   const request = requestOf({
     agent: then,

@@ -4,7 +4,10 @@ import { type AppOptions, createApp, Drain } from "../../src/http/mod.ts";
 import type { Agent } from "../../src/loop/agent.ts";
 import type { Model } from "../../src/ports.ts";
 import { served } from "../support/at_rest_app.ts";
-import { modelOf } from "../support/turns.ts";
+import { scripted } from "../../src/models/scripted.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { ManualClock } from "../support/clock.ts";
+import { modelOf, waitingTool } from "../support/turns.ts";
 
 /** A model that never answers; it hears of an abort, or not even that. */
 function hanging({ isDeaf }: { readonly isDeaf: boolean }) {
@@ -97,6 +100,59 @@ Deno.test.each(
     await drained;
     deepEqual(await state(), before);
     deepEqual(bench.clock.sleeping, []);
+  },
+);
+
+Deno.test.each(["context", "request", "message"] as const)(
+  "what is asked for of a session (%s) and waits for its tools is given up when the service goes down",
+  async (what) => {
+    const held = Promise.withResolvers<void>();
+    const work = waitingTool("work");
+    const hung = Promise.withResolvers<never>();
+    let hangs = false;
+    const tools = () => {
+      if (!hangs) return [work.tool];
+      held.resolve();
+      return hung.promise;
+    };
+    let asked = 0;
+    const model = scripted({
+      script: () => {
+        if (asked++ === 0) return { calls: [{ name: "work", input: {} }] };
+        return { text: "Done." };
+      },
+    });
+    const drain = new Drain();
+    const clock = new ManualClock();
+    const app = createApp({
+      agents: { default: { model, tools } },
+      store: memoryStore({ clock }),
+      drain,
+      clock,
+    });
+    const post = (path: string, body: unknown) =>
+      app.request(path, { method: "POST", body: JSON.stringify(body) });
+    const stream = (await post("/v1/turns", { session: "s", input: "Go" })).body!.getReader();
+    let told = "";
+    while (!told.includes("event: tool.call")) told += new TextDecoder().decode((await stream.read()).value);
+    const [, turn] = told.match(/"turn":"([^"]+)"/) ?? [];
+    hangs = true;
+    const answer = what === "context"
+      ? app.request("/v1/sessions/s/context")
+      : what === "request"
+      ? app.request(`/v1/turns/${turn}/steps/1/request`)
+      : post(`/v1/turns/${turn}/messages`, { input: "And?" });
+    await held.promise;
+    const drained = drain.start();
+    const { status, headers, ...problem } = await (await answer).json().then(async (body) => ({
+      ...body,
+      headers: (await answer).headers.get("retry-after"),
+    }));
+    deepEqual([status, problem.code, headers], [503, "shutting_down", "1"]);
+    work.finish();
+    while (!(await stream.read()).done);
+    await drained;
+    equal(drain.running, 0);
   },
 );
 

@@ -102,6 +102,22 @@ Deno.test('"whenBusy": "enqueue" starts turns one after the other, in their orde
   deepEqual(said, ["first | second", "first | second | third"]);
 });
 
+Deno.test("who leaves a queue is gone at once, wherever he stands in it, and those behind him start as if he had not been there", async () => {
+  const { clock, post, start, running, finish } = makeApps();
+  const first = (await start()).text();
+  await running;
+  const queued = (input: string) => post(0, "/v1/turns", { session: "s", input, whenBusy: "enqueue" });
+  const [second, third, fourth] = [await queued("second"), await queued("third"), await queued("fourth")];
+  const last = fourth.text();
+  // No time passes and nobody ends: who had to wait for his place would hang here.
+  await third.body?.cancel();
+  await second.body?.cancel();
+  finish();
+  await until(clock, first);
+  const said = parseFrames(await until(clock, last)).filter(({ event }) => event === "text.delta");
+  equal(said.map(({ data }) => data.text).join(""), "first | fourth");
+});
+
 Deno.test("a queue is bounded, and who leaves it, or meets a service that goes down, does not start", async () => {
   const { clock, drains, post, start, running, finish } = makeApps();
   const first = (await start()).text();

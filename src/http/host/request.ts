@@ -50,7 +50,7 @@ export interface HostAnswer
   extends HostRequest, Pick<AnswerRequest, "turn" | "results" | "approvals" | "input" | "client"> {}
 
 /** What somebody says to a turn that runs. */
-export interface HostMessage extends Pick<HostRequest, "owner" | "idempotency"> {
+export interface HostMessage extends HostRequest {
   readonly turn: string;
   readonly input: TurnRequest["input"];
 }

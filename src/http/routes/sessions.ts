@@ -149,13 +149,16 @@ export function sessionRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv>
     const { key, head, entries, view } = await load(c);
     // Its own may be gone: another one shows as much of the log.
     const agent = agents[head.agent] ?? host.agentNamed("default", "show");
-    const context = await inspectContext({
-      agent: await readyAgent(agent, { key, signal: c.req.raw.signal, clock }),
-      head,
-      entries,
-      view: view as StoredView | null,
+    const { signal: clientSignal } = c.req.raw;
+    return await host.work({ action: "show the context", clientSignal }, async (signal) => {
+      const context = await inspectContext({
+        agent: await readyAgent(agent, { key, signal, clock }),
+        head,
+        entries,
+        view: view as StoredView | null,
+      });
+      return c.json({ session: key.session, ...context });
     });
-    return c.json({ session: key.session, ...context });
   });
 
   app.get("/:id/entries/:ref", async (c) => {

@@ -7,7 +7,7 @@ import { type Context, Hono } from "hono";
 import * as z from "zod";
 import { SelvageError } from "../../core/errors.ts";
 import { systemClock } from "../../loop/clock.ts";
-import { diffRequests, inspectRequest } from "../../loop/inspect_request.ts";
+import { diffRequests, type InspectedRequest, inspectRequest } from "../../loop/inspect_request.ts";
 import { badBody, limitBody, parseBody, readText } from "../body.ts";
 import { encodeNative, foldTurn } from "../encode/native.ts";
 import type { AppEnv } from "../env.ts";
@@ -116,7 +116,8 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const text = await readText(request);
     const { input } = parseBody(text, messageBody);
     const keyed = await idempotencyOf(request, text);
-    const message = await host.send({ owner: c.get("principal"), turn, input, ...keyed });
+    const { signal: clientSignal } = request;
+    const message = await host.send({ owner: c.get("principal"), turn, input, clientSignal, ...keyed });
     if (message === null) throw notFound(turn);
     return c.json({ turn, message }, 202);
   });
@@ -152,7 +153,12 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const turn = c.req.param("id");
     const { step, diff, ...known } = parseUrl(c, stepQuery);
     const { key, agent } = await host.agentOf({ owner: c.get("principal"), turn, ...known });
-    const shown = await inspectRequest(options.store, { key, turn, step, agent });
+    const { signal: clientSignal } = c.req.raw;
+    const inspect = (step: number): Promise<InspectedRequest> =>
+      host.work({ action: "show the request", clientSignal }, async (signal) => {
+        return await inspectRequest(options.store, { key, turn, step, agent, signal, clock });
+      });
+    const shown = await inspect(step);
     const answer = { session: key.session, ...shown };
     if (diff === undefined) return c.json(answer);
     const from = diff.startsWith("n-") ? step - Number(diff.slice(2)) : Number(diff);
@@ -160,7 +166,7 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       throw badBody("diff", { found: JSON.stringify(diff), wanted: EARLIER, of: "URL" });
     }
     const { request: _, refs: __, ...facts } = answer;
-    const earlier = await inspectRequest(options.store, { key, turn, step: from, agent });
+    const earlier = await inspect(from);
     return c.json({ ...facts, diff: diffRequests(earlier, shown) });
   });
 
