@@ -35,6 +35,7 @@ export type {
 } from "./answers.ts";
 export type { CompactedSession } from "../loop/compact_now.ts";
 export type { TurnEvent } from "../loop/events.ts";
+export type { PinnedBy } from "../compaction/pins.ts";
 export type { InspectedAtom, InspectedContext } from "../loop/inspect.ts";
 export type { InspectedRequest } from "../loop/inspect_request.ts";
 export type { CheckDocument } from "../formats/describe.ts";

@@ -50,7 +50,10 @@ export function pinnedEntries(
   });
 }
 
-/** Why an atom stays verbatim: a pin of the caller, its turn or its tool; or it was let go, and is not recorded yet. */
+/**
+ * Why an atom stays verbatim. `caller`: by a pin; `turn`: a message of the user, for as long as its turn ran; `tool`: by
+ * `retain`; `released`: let go, until a later compaction records it.
+ */
 export type PinnedBy = "caller" | "turn" | "tool" | "released";
 
 /**

@@ -25,7 +25,7 @@ import { Notes } from "./notes.ts";
 import { type AppOptions, requireAppOptions } from "./options.ts";
 import { refuseOpenAI } from "./openai_errors.ts";
 import { problemOf, refuseMethod, refuseWith, speak } from "./problem.ts";
-import { reportFault, tellRequest } from "./requests.ts";
+import { causeOf, reportFault, tellRequest } from "./requests.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { restRoutes } from "./routes/at_rest.ts";
@@ -74,7 +74,10 @@ export function createApp(options: AppOptions): App {
   app.use(tellRequest({ notes, clock, ...(log === undefined ? {} : { log }) }));
   app.use(secureHeaders());
   if (cors.length > 0) app.use(allowOrigins(cors));
-  app.onError((error, c) => refuseWith(c, problemOf(error, (fault) => reportFault(c, { fault, log }))));
+  app.onError((error, c) => {
+    c.set("cause", causeOf(error));
+    return refuseWith(c, problemOf(error, (fault) => reportFault(c, { fault, log })));
+  });
   app.notFound((c) =>
     refuseWith(c, { code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
   );

@@ -10,7 +10,7 @@ import type { AnswerRequest, CallAnswer } from "../loop/agent.ts";
 import { askedOf } from "../loop/asked.ts";
 import { billedFor } from "../loop/report.ts";
 import type { Entry, SessionKey, Store, Usage, UserEntry } from "../ports.ts";
-import type { CompletionRequest } from "./decode/completion.ts";
+import type { CompletionRequest } from "./decode/completion_request.ts";
 import { placeOfCall } from "./encode/completion_reader.ts";
 import { leaveTurn, readHistory } from "./history.ts";
 import type { TurnHost } from "./host.ts";

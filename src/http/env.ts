@@ -17,6 +17,8 @@ export interface AppEnv {
     principal: Principal;
     /** Why its sender was not let in, for the log. */
     refused: readonly string[];
+    /** Why something could not be had that the request needed, for the log. */
+    cause: string | undefined;
     /** Id of the request. */
     requestId: string;
     /** Reads bodies. */

@@ -33,7 +33,7 @@ export interface JwtOptions {
   readonly audience: string | readonly string[];
   /** Signatures that are taken. Default RS256, PS256, ES256 and EdDSA; those with a shared secret never are. */
   readonly algorithms?: readonly string[];
-  /** Seconds by which clocks may differ. Default 30. */
+  /** Seconds by which clocks may differ, and for which a token is good behind its expiry: 0 to 3600. Default 30. */
   readonly clockTolerance?: number;
   /** The claim that names the tenant, for example `org_id`. Default `iss`: each issuer is a tenant. */
   readonly tenantClaim?: string;
@@ -61,7 +61,7 @@ const rules = optionsOf<JwtOptions>({
   issuer: oneOrMore,
   audience: oneOrMore,
   algorithms: listOf("a list of names of algorithms", text),
-  clockTolerance: number("seconds, 0 or more", { least: 0 }),
+  clockTolerance: number("seconds, 0 to 3600", { least: 0, most: 3_600 }),
   tenantClaim: aName,
   userClaim: aName,
   clock: aClock,

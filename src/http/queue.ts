@@ -77,9 +77,11 @@ export class TurnQueue {
   /**
    * The same as events that are there at once: an error, and an end, where the turn cannot start.
    *
+   * @param request What is asked for.
+   * @param onRefused Told why it cannot, unless the client has gone.
    * @throws SelvageError `queue_full`.
    */
-  follow(request: Omit<StartRequest, "clientSignal">): Following {
+  follow(request: Omit<StartRequest, "clientSignal">, onRefused: (error: unknown) => void): Following {
     const gone = new AbortController();
     const begun = this.#enter({ ...request, clientSignal: gone.signal });
     let hasBegun = false;
@@ -91,7 +93,9 @@ export class TurnQueue {
         started = await begun;
       } catch (error) {
         // Who has gone is told nothing.
-        if (!gone.signal.aborted) yield* refusedEvents(error);
+        if (gone.signal.aborted) return;
+        onRefused(error);
+        yield* refusedEvents(error);
         return;
       }
       yield* started.events;

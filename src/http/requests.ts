@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context, MiddlewareHandler } from "hono";
+import { SelvageError } from "../core/errors.ts";
 import { randomId } from "../loop/ids.ts";
 import type { Clock } from "../ports.ts";
 import type { AppEnv } from "./env.ts";
@@ -12,6 +13,9 @@ import type { Notes } from "./notes.ts";
 
 /** Ids that callers may give. */
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** Characters of a cause. */
+const MAX_CAUSE = 500;
 
 /** What supervisors ask for all the time. */
 const PROBE = /\/(?:healthz|readyz)$/;
@@ -35,6 +39,7 @@ export function tellRequest(
     const { turn, session } = principal === undefined ? {} : notes.of(principal);
     // Of several ways in, one that does not know the caller says so before another one does.
     const refused = principal === undefined ? c.get("refused") ?? [] : [];
+    const cause = refused.length === 0 ? c.get("cause") : refused.join("; ").slice(0, MAX_CAUSE);
     log({
       level: status >= 500 ? "error" : PROBE.test(c.req.path) ? "debug" : "info",
       event: "request",
@@ -47,9 +52,24 @@ export function tellRequest(
       user: principal?.user,
       session,
       turn,
-      ...(refused.length === 0 ? {} : { cause: refused.join("; ").slice(0, 500) }),
+      ...(cause === undefined ? {} : { cause }),
     });
   };
+}
+
+/** Codes of what fails with somebody else's service: clients are told that it did, and the log why. */
+const CAUSED: ReadonlySet<string> = new Set(["auth_unavailable", "tools_unavailable"]);
+
+/** Why something could not be had that a request needed, for the log alone; undefined for any other error. */
+export function causeOf(error: unknown): string | undefined {
+  if (!(error instanceof SelvageError && CAUSED.has(error.code))) return undefined;
+  const said: string[] = [];
+  // A cause of a cause may lead back to where it came from.
+  for (let cause = error.cause; cause !== undefined && said.length < 4;) {
+    said.push(String(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return (said.length === 0 ? error.message : said.join("; ")).slice(0, MAX_CAUSE).toWellFormed();
 }
 
 /** Tells of a fault of the service, of which the client hears nothing but that there was one. */

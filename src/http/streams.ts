@@ -45,13 +45,13 @@ export async function* before(
 
 /**
  * What is told of a turn that could not start after its stream had begun: an error, and an end. Nothing is stored, and
- * there is no turn whose events they could be: they have no ids.
+ * there is no turn whose events they could be: they have no ids. Nobody is told of a fault by it.
  */
 export function* refusedEvents(error: unknown): Generator<TurnEvent, void> {
   const id = "";
   // A refusal without a stream says by its status whether to try again: this one says the same.
   const said = error instanceof SelvageError ? { retryable: isRetryable(error) } : {};
-  yield { ...errorEvent(error), ...said, id };
+  yield { ...errorEvent(error, () => {}), ...said, id };
   const usage = { inputTokens: 0, outputTokens: 0 };
   yield { type: "turn.finished", reason: "error", usage, steps: 0, id };
 }

@@ -25,12 +25,8 @@ export interface InspectedAtom {
   readonly open: boolean;
   /** `pinned`: verbatim behind the summary. `shortened`: raw, with a result cut down. */
   readonly state: "raw" | "shortened" | "pinned" | "summarised";
-  /**
-   * Why it stays verbatim, of what is `pinned`, and of whatever else a caller has pinned: `caller`: by a pin; `turn`: a
-   * message of the user, for as long as its turn ran; `tool`: by `retain`; `released`: let go, until a later compaction
-   * records it.
-   */
-  readonly pinnedBy?: "caller" | "turn" | "tool" | "released";
+  /** Why it stays verbatim, of what is `pinned`, and of whatever else a caller has pinned. */
+  readonly pinnedBy?: PinnedBy;
   /** Counted tokens of the originals. */
   readonly tokens: number;
   /** Counted tokens of what the model is shown of it; 0 where that is a line of the summary. */

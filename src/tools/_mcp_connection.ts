@@ -58,8 +58,8 @@ export class McpConnection {
   #tools: readonly McpTool[] = [];
   #isStale = true;
   #listedAt = -Infinity;
-  #retryAt = -Infinity;
-  #retryMs: number = RETRY_MS.first;
+  #failedAt = -Infinity;
+  #retryMs = 0;
   #listing: Promise<void> | null = null;
   #calls = 0;
 
@@ -77,9 +77,8 @@ export class McpConnection {
    * known stay where it cannot be reached: what a model is shown does not change with every failure of a network.
    */
   async tools(): Promise<readonly McpTool[]> {
-    const now = this.#options.clock.now();
-    const isDue = this.#isStale || this.#live === null || now - this.#listedAt >= LIST_MS;
-    if (isDue && now >= this.#retryAt) {
+    const isDue = this.#isStale || this.#live === null || this.#hasPassed(LIST_MS, this.#listedAt);
+    if (isDue && this.#hasPassed(this.#retryMs, this.#failedAt)) {
       await (this.#listing ??= this.#list().finally(() => this.#listing = null));
     }
     return this.#tools;
@@ -161,15 +160,21 @@ export class McpConnection {
       // In an order of our own: a server that tells the same in another order has not changed.
       this.#tools = asked.value.toSorted((a, b) => a.name < b.name ? -1 : 1);
       this.#listedAt = clock.now();
-      this.#retryMs = RETRY_MS.first;
+      this.#retryMs = 0;
       onState(null);
     } catch (error) {
       this.#isStale = true;
-      this.#retryAt = clock.now() + this.#retryMs;
-      this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS.most);
+      this.#failedAt = clock.now();
+      this.#retryMs = Math.min(2 * this.#retryMs || RETRY_MS.first, RETRY_MS.most);
       if (this.#live !== null) this.#leave(this.#live);
       if (!this.#stop.signal.aborted) onState(error);
     }
+  }
+
+  /** Whether so much time has passed since then; of a clock that was set back nobody knows, and it counts as passed. */
+  #hasPassed(ms: number, since: number): boolean {
+    const passed = this.#options.clock.now() - since;
+    return passed >= ms || passed < 0;
   }
 
   #connected(signal: AbortSignal): Promise<Live> {

@@ -191,7 +191,8 @@ class Server {
   /** A tool of it, under a name for the model. */
   tool({ name, title, description, inputSchema, annotations = {} }: McpTool, own: string): Tool {
     const { timeoutMs, needsApproval = false } = this.#settings;
-    const isRepeatable = annotations.readOnlyHint === true || annotations.idempotentHint === true;
+    // One that is idempotent writes all the same: run again hours after a crash, it would undo what came since.
+    const isReadOnly = annotations.readOnlyHint === true;
     const call = (input: unknown): McpCall => ({ name, input: input as McpCall["input"], annotations });
     return {
       name: own,
@@ -199,7 +200,7 @@ class Server {
       inputSchema,
       verbatimArgs: [],
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(isRepeatable ? { sideEffect: "none" as const } : {}),
+      ...(isReadOnly ? { sideEffect: "none" as const } : {}),
       // The server checks its arguments itself, and says best what is wrong with them.
       parse: (value) => isObject(value) ? { ok: true, value } : { ok: false, message: "wanted an object" },
       execute: (input, context) => this.#call(call(input), context),

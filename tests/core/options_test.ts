@@ -193,7 +193,8 @@ Deno.test.each(
     ["jwt", { jwks: { keys: [1] } }, /jwks\.keys\[0\]: found 1, wanted a JSON Web Key/],
     ["jwt", { userClaim: "" }, /userClaim: found "", wanted a name/],
     ["trustedHeader", { tenant: "" }, /tenant: found "", wanted a name/],
-    ["jwt", { clockTolerance: "30s" }, /clockTolerance: found "30s", wanted seconds, 0 or more/],
+    ["jwt", { clockTolerance: "30s" }, /clockTolerance: found "30s", wanted seconds, 0 to 3600/],
+    ["jwt", { clockTolerance: Infinity }, /clockTolerance: found Infinity, wanted seconds, 0 to 3600/],
     ["openAccess", { origins: "http://x" }, /origins: found "http:\/\/x", wanted a list of origins/],
     ["trustedHeader", { tenants: "a" }, /tenants: found an option that nobody knows/],
     [

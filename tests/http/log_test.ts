@@ -1,4 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { SelvageError } from "../../src/core/errors.ts";
 import { createApp, Drain, lineLog, type LogEntry } from "../../src/http/mod.ts";
 import type { AppOptions } from "../../src/http/options.ts";
 import { fallback } from "../../src/models/fallback.ts";
@@ -35,6 +36,36 @@ function makeApp(options: Partial<AppOptions> = {}) {
   };
   return { app, entries, run };
 }
+
+Deno.test("the log says why keys or tools could not be had, and clients are told that they could not", async () => {
+  const broken = new Error("connection refused by vault", { cause: new TypeError("no route to 10.0.0.7") });
+  const model = scripted({ script: replies() });
+  const agents = { default: { model, tools: () => Promise.reject(broken) } };
+  const auth = () => {
+    throw new SelvageError("auth_unavailable", "Cannot check the token", { cause: broken });
+  };
+  const post = { method: "POST", body: '{"session":"s","input":"Hi"}', headers: { "x-request-id": "req-2" } };
+  const queued = { ...post, body: '{"session":"s","input":"Hi","whenBusy":"enqueue"}' };
+  const cases: readonly [code: string, options: Partial<AppOptions>, request: RequestInit][] = [
+    ["auth_unavailable", { auth }, post],
+    ["tools_unavailable", { agents, auth: () => ({ tenant: "acme" }) }, post],
+    ["tools_unavailable", { agents, auth: () => ({ tenant: "acme" }) }, queued],
+  ];
+  for (const [code, options, request] of cases) {
+    const { app, entries } = makeApp(options);
+    const answer = await (await app.request("/v1/turns", request)).text();
+    ok(answer.includes(code) && !/vault|10\.0\.0\.7/.test(answer), answer);
+    const [entry, ...rest] = entries.filter(({ cause }) => cause !== undefined);
+    deepEqual(rest, []);
+    deepEqual([entry?.["request"], entry?.["cause"]], [
+      "req-2",
+      "Error: connection refused by vault; TypeError: no route to 10.0.0.7",
+    ]);
+    // The request of a stream is told of when that begins: what comes of its turn has an entry of its own.
+    const told = [entry?.level, entry?.event, entry?.["code"] ?? entry?.["status"]];
+    deepEqual(told, request === queued ? ["warn", "turn.refused", code] : ["error", "request", 503]);
+  }
+});
 
 Deno.test("the log tells of a request and its turn, with ids, and of nothing that was said", async () => {
   const { entries, run } = makeApp();

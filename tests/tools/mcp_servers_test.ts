@@ -61,6 +61,19 @@ Deno.test("mcpTools() goes on without a server that is down, says so once, and h
   assert.equal(rig.lines.length, 2);
 });
 
+Deno.test("mcpTools() tries a server again that was down when the clock was set back", async () => {
+  await using double = new McpDouble(named("there"));
+  await double.die();
+  await using rig = new Rig({ down: double.url }, []);
+  await rig.run();
+  double.start();
+  const { clock } = rig.bench;
+  const now = clock.now.bind(clock);
+  clock.now = () => now() - 3_600_000;
+  await rig.run();
+  assert.deepEqual(rig.offered, ["there"]);
+});
+
 Deno.test("mcpTools() does not wait for a server that does not answer", async () => {
   await using double = new McpDouble(named("slow"), {
     intercept: () => new Promise(() => {}),

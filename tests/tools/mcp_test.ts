@@ -192,6 +192,7 @@ Deno.test("mcpTools() asks a person where the server's owner wants that, and rep
   await using double = new McpDouble([
     { name: "look", annotations: { readOnlyHint: true }, run: () => "seen" },
     { name: "wipe", annotations: { destructiveHint: true }, run: () => "wiped" },
+    { name: "write", annotations: { idempotentHint: true, readOnlyHint: false }, run: () => "written" },
   ]);
   const url = double.url;
   await using rig = new Rig({
@@ -211,6 +212,8 @@ Deno.test("mcpTools() asks a person where the server's owner wants that, and rep
   const tools = await rig.mcp.tools({ tenant: "local", session: "s1" });
   assert.deepEqual(Array.isArray(tools) ? tools.map(({ sideEffect }) => sideEffect) : [], [
     "none",
+    undefined,
+    // Once more is no effect more, but by then somebody else may have written.
     undefined,
   ]);
 });

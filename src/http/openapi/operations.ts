@@ -7,7 +7,7 @@
  */
 import * as z from "zod";
 import { aguiBody } from "../decode/agui_request.ts";
-import { completionBody } from "../decode/completion.ts";
+import { completionBody } from "../decode/completion_request.ts";
 import { chatBody } from "../decode/ui_request.ts";
 import { compactBody as sessionCompactBody, pinBody } from "../routes/at_rest.ts";
 import { compactBody, readingBody } from "../routes/transcripts.ts";

@@ -12,7 +12,7 @@ import { schemasOf } from "../../loop/measures.ts";
 import { knownAgent } from "../../loop/ready.ts";
 import { checkBody, limitBody, parseJson, readText } from "../body.ts";
 import { Conversations } from "../conversations.ts";
-import { completionBody, type CompletionRequest, decodeCompletion } from "../decode/completion.ts";
+import { completionBody, type CompletionRequest, decodeCompletion } from "../decode/completion_request.ts";
 import { CompletionEncoder, foldCompletion } from "../encode/completion.ts";
 import type { CompletionOptions } from "../encode/completion_reader.ts";
 import type { AppEnv } from "../env.ts";

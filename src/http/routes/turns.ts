@@ -15,7 +15,8 @@ import type { TurnHost } from "../host.ts";
 import type { StartedTurn } from "../host/request.ts";
 import { idempotencyOf, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
-import { refuseWith } from "../problem.ts";
+import { problemOf, refuseWith } from "../problem.ts";
+import { causeOf, reportFault } from "../requests.ts";
 import { TurnQueue } from "../queue.ts";
 import type { Following } from "../registry.ts";
 import { sessionId } from "../session_key.ts";
@@ -43,7 +44,7 @@ const stepQuery = z.object({
 
 /** Routes that start turns, follow and cancel them. */
 export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
-  const { clock = systemClock } = options;
+  const { clock = systemClock, log } = options;
   const app = new Hono<AppEnv>();
   const queue = new TurnQueue((request) => host.start(request));
 
@@ -89,7 +90,14 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
       ...await idempotencyOf(request, text),
     };
     // One that may have to wait for long is answered at once: proxies do not wait for a first byte.
-    if (isStream && asked.whenBusy === "enqueue") return stream(queue.follow(wanted));
+    if (isStream && asked.whenBusy === "enqueue") {
+      return stream(queue.follow(wanted, (error) => {
+        const { code } = problemOf(error, (fault) => reportFault(c, { fault, log }));
+        const cause = causeOf(error);
+        const facts = { request: c.get("requestId"), code, ...(cause === undefined ? {} : { cause }) };
+        log?.({ level: cause === undefined ? "info" : "warn", event: "turn.refused", ...facts });
+      }));
+    }
     const starts = asked.whenBusy === "enqueue" ? queue : host;
     return await respond(c, await starts.start({ ...wanted, clientSignal: request.signal }), isStream);
   });
