@@ -54,8 +54,6 @@ async function openStore(path: string | undefined, isDeploy: boolean): Promise<S
   // Where there is no KV at all, memory is still what was asked for.
   if (at === ":memory:" && typeof Deno.openKv !== "function") return memoryStore();
   const isFile = at !== ":memory:" && !/^https?:/.test(at);
-  const folder = at.match(/^(.*)\/[^/]*$/)?.[1];
-  if (isFile && folder !== undefined && folder !== "") await Deno.mkdir(folder, { recursive: true });
   const opened = await kvStore({ path: at });
   say(`Sessions are kept in ${isFile ? `the file ${at}` : at === ":memory:" ? "memory" : "Deno KV by URL"}`);
   return opened;
@@ -180,8 +178,8 @@ export default {
       );
     }
     isListening = true;
-    say(
-      `Listening on http://${hostname}:${port}/ (${agentsOf(config)})`,
-    );
+    // An address of version 6 stands in brackets in a URL.
+    const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+    say(`Listening on http://${host}:${port}/ (${agentsOf(config)})`);
   },
 };

@@ -65,7 +65,10 @@ import { chunkGroupTime, isChunked, packRecords, recordsOf, type StoredRecord } 
 
 /** Settings of {@link kvStore}. */
 export interface KvStoreOptions {
-  /** A file, `:memory:`, or the URL of a KV Connect server. Left out: the database that the platform assigns. */
+  /**
+   * A file, whose folder is made where there is none, `:memory:`, or the URL of a KV Connect server. Left out: the
+   * database that the platform assigns.
+   */
   readonly path?: string;
   /** Default: the clock of the machine. */
   readonly clock?: Clock;
@@ -463,6 +466,12 @@ class KvStore implements Store {
   }
 }
 
+/** Makes the folder of a database that is a file: SQLite makes the file alone. */
+async function makeFolder(path = ":memory:"): Promise<void> {
+  const folder = path === ":memory:" || /^https?:/.test(path) ? undefined : path.match(/^(.+)\/[^/]*$/)?.[1];
+  if (folder !== undefined) await Deno.mkdir(folder, { recursive: true });
+}
+
 /**
  * Opens a store in Deno KV. Several instances, in one process or in many, may use the same database.
  *
@@ -497,6 +506,7 @@ export async function kvStore(options: KvStoreOptions = {}): Promise<Store> {
   }
   let kv: Deno.Kv;
   try {
+    await makeFolder(options.path);
     kv = await whileLocked(() => Deno.openKv(options.path));
     // A file that can be read only opens, too: it is written to once, rather than fail with the first turn.
     await whileLocked(() => kv.set(["selvage.opened"], Date.now())).catch((error) => {

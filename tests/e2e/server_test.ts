@@ -35,6 +35,17 @@ function assertPaired({ entries }: Log): void {
   deepEqual([...open], [], "no call is left open");
 }
 
+Deno.test({
+  name: "the address that a server tells is a URL, of version 6 too",
+  // In a container there may be none.
+  ignore: !Deno.networkInterfaces().some(({ address }) => address === "::1"),
+  async fn() {
+    const env = { SELVAGE_KV: ":memory:", DENO_SERVE_ADDRESS: "tcp:[::1]:0" };
+    await using server = await startServer(env, { args: [] });
+    equal(URL.parse(server.url)?.hostname, "[::1]");
+  },
+});
+
 Deno.test("a second server goes on with the sessions of the first, and SIGKILL in a turn breaks none", async () => {
   await Deno.mkdir(".selvage", { recursive: true });
   const folder = await Deno.makeTempDir({ dir: ".selvage", prefix: "test-" });

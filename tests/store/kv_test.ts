@@ -179,13 +179,29 @@ Deno.test("kvStore() says what is missing where Deno runs without KV", async () 
   }
 });
 
+Deno.test("kvStore() makes the folder of its file", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const store = await kvStore({ path: `${folder}/not/yet/kv.sqlite` });
+    assert.equal(await store.read(KEY), null);
+    store.close();
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("kvStore() says which database it cannot open", async () => {
-  using file = tempFile();
-  const path = `${file.path}/no/such/folder/kv.sqlite`;
-  await assert.rejects(kvStore({ path }), {
-    code: "kv_unavailable",
-    message: /no\/such\/folder.*unable to open/,
-  });
+  const file = await Deno.makeTempFile();
+  try {
+    // A file stands where its folder would.
+    const path = `${file}/folder/kv.sqlite`;
+    await assert.rejects(kvStore({ path }), {
+      code: "kv_unavailable",
+      message: /folder\/kv\.sqlite.*found "/,
+    });
+  } finally {
+    await Deno.remove(file);
+  }
 });
 
 Deno.test("kvStore() can be closed twice, and answers nothing after that", async () => {
