@@ -80,6 +80,7 @@ export async function* askModel(
   throw new SelvageError(
     "model_stream_cut",
     "Cannot finish the step: the model's stream ended in the middle",
+    { fields: { retryable: true } },
   );
 }
 

@@ -66,7 +66,8 @@ Deno.test.each(
   assert.deepEqual(errorsOf(events), [code]);
   assert.equal(endOf(events), "error");
   assert.doesNotMatch(JSON.stringify(events), /secret/);
-  assert.equal(eventsOf(events, "error")[0]?.retryable, code !== "model_stream_cut");
+  // Not by itself behind the first text; but whoever asks again may come through.
+  assert.equal(eventsOf(events, "error")[0]?.retryable, true);
   assert.equal(reports.length, code === "internal" ? 1 : 0);
   const { entries } = await bench.assertSound();
   assert.deepEqual(entries.map(({ kind }) => kind), ["user"]);
