@@ -84,11 +84,13 @@ Deno.test("a page that a browser has already stays under the policy that it came
 Deno.test("GET / finds what it is made of wherever the service is mounted", async () => {
   const other = new Hono();
   other.route("/agent", makeApp());
-  const text = await (await other.request("/agent")).text();
-  const links = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
-  equal(links.length, 3);
-  for (const link of links) {
-    equal((await other.request(new URL(link, "http://localhost/agent").pathname)).status, 200, link);
+  for (const path of ["/agent", "/agent/"]) {
+    const text = await (await other.request(path)).text();
+    const links = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
+    equal(links.length, 3, path);
+    for (const link of links) {
+      equal((await other.request(new URL(link, `http://localhost${path}`).pathname)).status, 200, link);
+    }
   }
 });
 

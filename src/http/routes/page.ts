@@ -31,7 +31,15 @@ function linked({ type, text }: Asset, pathname: string): Asset {
 export function pageRoutes(): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   const small = [compress(), etag()] as const;
-  app.get("/", ...small, async (c) => send(c, linked((await assets()).CHAT_PAGE, c.req.path)));
+  const page = async (c: Context<AppEnv>) => send(c, linked((await assets()).CHAT_PAGE, c.req.path));
+  app.get("/", ...small, page);
+  // The same with a slash behind it, where the service is mounted: `/agent/`. Alone it has no such path, so that this
+  // is no route of its own.
+  app.use(
+    "/:slash{^$}",
+    ...small,
+    async (c, next) => /^(?:GET|HEAD)$/.test(c.req.method) ? await page(c) : await next(),
+  );
   app.get("/doctor", ...small, async (c) => {
     c.header("content-security-policy", DOCTOR_POLICY);
     return send(c, (await assets()).DOCTOR_PAGE);
