@@ -1,4 +1,4 @@
-/** What has to be downloaded before the service starts: the packages that it is made of, and none of the tests'. */
+/** What has to be downloaded before the service starts by `deno serve`: its own packages, and none of the tests. */
 import { equal, ok } from "node:assert/strict";
 import { startServer } from "../support/server.ts";
 
