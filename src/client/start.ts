@@ -4,8 +4,6 @@
  * @module
  */
 import { type ClientTurnRequest, turnBodyOf } from "./asked.ts";
-import { ClientError } from "./error.ts";
-import { readEvents } from "./events.ts";
 import type { Transport } from "./transport.ts";
 
 /** What a stream of events is asked for with. */
@@ -41,20 +39,5 @@ export async function askForTurn(
     body: turnBodyOf(request),
     headers: { ...STREAM, "idempotency-key": key },
     signal,
-  });
-}
-
-/**
- * The id of a turn whose start may have arrived, or not: it is asked for again until it is answered.
- *
- * @throws ClientError where it is refused, or cannot be reached.
- */
-export async function nameOfTurn(transport: Transport, start: Start): Promise<string> {
-  return await transport.again({}, async () => {
-    const response = await askForTurn(transport, start);
-    for await (const event of readEvents(response, { ...transport.reading(undefined), after: null })) {
-      if (event.type === "turn.started") return event.turn;
-    }
-    throw new ClientError("network", "Cannot start the turn: its stream ended before it had begun");
   });
 }

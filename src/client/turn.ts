@@ -6,11 +6,12 @@
 import type { TurnEvent } from "../loop/events.ts";
 import type { PendingCall } from "../loop/pause.ts";
 import { answersFor, type ClientAnswers, type ClientInput, type ClientTurnRequest } from "./asked.ts";
+import { EarlyCancel } from "./early_cancel.ts";
 import { ClientError, isRefusal } from "./error.ts";
 import { readEvents } from "./events.ts";
 import { type ClientTurnResult, SeenTurn } from "./seen.ts";
 import { KeptStream } from "./kept.ts";
-import { askForTurn, goesOnAlone, nameOfTurn, type Start, STREAM, type TurnStart } from "./start.ts";
+import { askForTurn, goesOnAlone, type Start, STREAM, type TurnStart } from "./start.ts";
 import { newKey, type Transport } from "./transport.ts";
 import { Tries } from "./tries.ts";
 
@@ -44,6 +45,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   #isRead = false;
   /** Whether a try of its start was not refused: it may run then, with an answer or without. */
   #mayRun = false;
+  readonly #early = new EarlyCancel();
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
   readonly #next = new KeptStream();
@@ -127,8 +129,8 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
   }
 
   /**
-   * Ends the turn, wherever it runs, and waits until what it did is stored. One that was never asked for, or was
-   * refused, does not begin; one whose start got no answer is asked for again, under its key, to be known by name.
+   * Ends the turn, wherever it runs, and waits until what it did is stored. One that was never asked for, was refused,
+   * or waits for its session does not begin; one whose start got no answer is ended by its key.
    *
    * @returns Whether it ended by that.
    * @throws ClientError.
@@ -137,7 +139,9 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     this.#isCancelled = true;
     if (this.#seen.id === null) {
       if (!this.#mayRun) return true;
-      this.#seen.id = await nameOfTurn(this.#transport, this.#asked);
+      const { turn, cancelled } = await this.#early.ask(this.#transport, this.#key);
+      this.#seen.id ??= turn;
+      return cancelled;
     }
     return await this.#cancel();
   }
@@ -215,12 +219,15 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
       if (this.#isNamed) return hard.abort(left.reason);
       this.#transport.clock.sleep(NAME_MS, over.signal).then(() => hard.abort(left.reason), () => {});
     };
+    const { never } = this.#early;
     left.throwIfAborted();
     left.addEventListener("abort", onLeft, { once: true });
     try {
-      while (!this.#isCancelled || this.#mayRun || this.#seen.id !== null) {
+      for (;;) {
+        if (this.#isCancelled) this.#seen.id ??= await this.#early.named;
+        if (this.#isCancelled && this.#seen.id === null) return;
         try {
-          for await (const event of this.#read(hard.signal)) {
+          for await (const event of this.#read(AbortSignal.any([hard.signal, never]))) {
             tries.reset();
             if (event.type === "turn.started") this.#seen.id = event.turn;
             left.throwIfAborted();
@@ -232,9 +239,12 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
           if (this.#seen.end !== null) return;
           throw new ClientError("network", "Cannot read the turn: its stream ended before the turn did");
         } catch (error) {
+          if (never.aborted) return;
           if (!(error instanceof ClientError)) throw error;
           if (error.code === "stream_lost" && this.#seen.end !== null) return;
-          await tries.after(error, left);
+          await tries.after(error, AbortSignal.any([left, never])).catch((error) => {
+            if (!never.aborted) throw error;
+          });
         }
       }
     } finally {

@@ -14,6 +14,7 @@ import { readyAgent } from "../loop/ready.ts";
 import { requireInput } from "../loop/room.ts";
 import type { Owner, SessionKey, Store } from "../ports.ts";
 import { answerPaused } from "./host/answering.ts";
+import { forestall } from "./host/cancelling.ts";
 import { followStored, followTurn } from "./host/following.ts";
 import { agentNamed, type HostParts, requireUp, withStore } from "./host/parts.ts";
 import { AFTER_ALL, lastEvent, placeOf, standOf } from "./host/places.ts";
@@ -183,6 +184,24 @@ export class TurnHost {
     for await (const _ of events) { /* It has nothing to tell, but ends. */ }
     const last = await lastEvent(store, place);
     return last?.type === "turn.finished" && last.reason === "aborted";
+  }
+
+  /**
+   * Ends the turn that was asked for under a key, wherever it runs or waits for its session; one that has not begun
+   * never will.
+   *
+   * @returns The turn, null for one of which nothing is stored, and whether it ended by that.
+   */
+  async cancelKeyed(
+    { owner, key }: { readonly owner: Owner; readonly key: string },
+  ): Promise<{ readonly turn: string | null; readonly cancelled: boolean }> {
+    const turn = await forestall(this.#parts, { owner, key });
+    if (turn === null) return { turn, cancelled: true };
+    const cancelled = await this.cancel({ owner, turn });
+    if (cancelled !== null) return { turn, cancelled };
+    // It waits elsewhere: where it begins after all, it ends as soon as it looks.
+    await this.#parts.store.claim(owner, cancelName(turn), { value: true, ttlMs: CANCEL_KNOWN_MS });
+    return { turn: null, cancelled: true };
   }
 
   /** Ends what runs here in a session that is about to go. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { cancelled } from "../loop/acquire.ts";
 import type { Owner, Store } from "../ports.ts";
 
 /** Milliseconds for which an idempotency key is known. */
@@ -26,20 +27,24 @@ export interface KeyedTurn {
   readonly from?: number;
 }
 
+/** The client's key of a request; null where it has none. Throws `bad_request` for what is no key. */
+export function keyOf({ headers }: Request): string | null {
+  const key = headers.get("idempotency-key");
+  if (key === null || KEY.test(key)) return key;
+  throw new SelvageError(
+    "bad_request",
+    "Cannot use the header Idempotency-Key: wanted 1 to 255 visible ASCII characters",
+    { fields: { field: "idempotency-key" } },
+  );
+}
+
 /** The client's key of a request, with a fingerprint of what is asked for. */
 export async function idempotencyOf(
   request: Request,
   text: string,
 ): Promise<{ readonly idempotency?: IdempotencyKey }> {
-  const key = request.headers.get("idempotency-key");
+  const key = keyOf(request);
   if (key === null) return {};
-  if (!KEY.test(key)) {
-    throw new SelvageError(
-      "bad_request",
-      "Cannot use the header Idempotency-Key: wanted 1 to 255 visible ASCII characters",
-      { fields: { field: "idempotency-key" } },
-    );
-  }
   // Not parsed: a broken Host makes a URL that cannot be.
   const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(request.url)?.[1] ?? "";
   const asked = new TextEncoder().encode(`${path}\n${text}`);
@@ -52,13 +57,35 @@ export function replayHeaders(isReplay: boolean): Readonly<Record<string, string
   return isReplay ? { "idempotency-replayed": "true" } : {};
 }
 
+/** What a key is claimed for under which nothing is to begin. */
+const NOTHING = { fingerprint: "", turn: "", session: "" } as const;
+
+function claimName(key: string, attempt: number): string {
+  return `key/${key}${attempt === 0 ? "" : ` ${attempt}`}`;
+}
+
+/**
+ * Claims a key for nothing, so that no request begins anything under it any more.
+ *
+ * @returns What somebody else has claimed it for before; null where that is nothing.
+ */
+export async function voidKey(
+  store: Pick<Store, "claim">,
+  { owner, key, attempt }: { readonly owner: Owner; readonly key: string; readonly attempt: number },
+): Promise<KeyedTurn | null> {
+  const claimed = await store.claim(owner, claimName(key, attempt), { value: NOTHING, ttlMs: KEY_KNOWN_MS });
+  const { turn } = claimed as KeyedTurn;
+  return turn === NOTHING.turn ? null : claimed as KeyedTurn;
+}
+
 /**
  * What a key stands for: what whoever came first has claimed it for. Without a value it is only looked up.
  *
  * @param store Where keys are claimed.
  * @param claim The owner and the key; `attempt` counts the times that it has come to nothing.
  * @returns Undefined where nobody has claimed it, and nothing was to be claimed.
- * @throws SelvageError `idempotency_key_reused` where it was used for another request.
+ * @throws SelvageError `idempotency_key_reused` where it was used for another request, `turn_aborted` where that was
+ *   cancelled before it came.
  */
 export async function claimKey<Value extends KeyedTurn | undefined>(
   store: Store,
@@ -69,12 +96,13 @@ export async function claimKey<Value extends KeyedTurn | undefined>(
     readonly value: Value;
   },
 ): Promise<KeyedTurn | Extract<Value, undefined>> {
-  const name = `key/${key}${attempt === 0 ? "" : ` ${attempt}`}`;
+  const name = claimName(key, attempt);
   const claim = value === undefined ? undefined : { value: { fingerprint, ...value }, ttlMs: KEY_KNOWN_MS };
   const claimed = await store.claim(owner, name, claim) as
     | KeyedTurn & { readonly fingerprint: string }
     | Extract<Value, undefined>;
   if (claimed === undefined || claimed.fingerprint === fingerprint) return claimed;
+  if (claimed.turn === NOTHING.turn) throw cancelled();
   throw new SelvageError(
     "idempotency_key_reused",
     `Cannot use the idempotency key ${

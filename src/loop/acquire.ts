@@ -6,7 +6,7 @@
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, LeasedSession, LeaseRequest, SessionKey, Store } from "../ports.ts";
 import type { TurnPorts, TurnRequest } from "./agent.ts";
-import { LEASE_TTL_MS } from "./journal.ts";
+import { cancelName, LEASE_TTL_MS } from "./journal.ts";
 import { closeLeft, type LeftPlace } from "./left.ts";
 
 /** Milliseconds between two looks at a lease that somebody else holds. */
@@ -29,8 +29,13 @@ export async function takeLease(
 ): Promise<LeasedSession> {
   const { agentName: agent = "default", onDisconnect, onPaused } = request;
   const asked = { agent, owner: turn, turn, begin, ...(onDisconnect === undefined ? {} : { onDisconnect }) };
-  const take = () =>
-    acquireFree(ports.store, { key, clock, request: asked, onPaused, onClosed: ports.onClosed });
+  let hasWaited = false;
+  const take = async () => {
+    // Nobody can have cancelled it before it was there.
+    if (hasWaited && await ports.store.claim(key, cancelName(turn)) !== undefined) throw cancelled();
+    hasWaited = true;
+    return await acquireFree(ports.store, { key, clock, request: asked, onPaused, onClosed: ports.onClosed });
+  };
   const isQueued = request.whenBusy === "enqueue";
   // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
   return await whileRunning(take, {
@@ -39,6 +44,11 @@ export async function takeLease(
     isBusy: (running) => running !== turn,
     isPatient: isQueued,
   });
+}
+
+/** The error for a turn that was cancelled before it could begin. */
+export function cancelled(): SelvageError {
+  return new SelvageError("turn_aborted", "Cannot start the turn: it was cancelled before it had begun");
 }
 
 /** Takes a lease that nobody holds; what another turn left unfinished is closed first, unless it is to go on. */

@@ -181,20 +181,30 @@ Deno.test("turn.cancel() ends a turn whose start nobody has answered, whether it
   for (const hasArrived of [false, true]) {
     const { app } = makeService();
     let isAway = true;
+    const { promise: arrived, resolve: onArrived } = Promise.withResolvers<void>();
     const client = clientOf(async (url, init) => {
-      if (isAway && !hasArrived) throw new TypeError("connection refused");
+      const isStart = url.endsWith("/v1/turns");
+      if (isAway && !(hasArrived && isStart)) throw new TypeError("connection refused");
       const response = await app.request(url, init);
       if (!isAway) return response;
+      onArrived();
       await response.body?.cancel();
       throw new TypeError("connection reset");
     });
     const turn = client.turn({ session: "s", input: "slow", onDisconnect: "continue" });
     const result = turn.result();
+    result.catch(() => {});
+    if (hasArrived) await arrived;
     const cancelled = turn.cancel();
     // Both are tried again some times before the way is there.
     for (let at = 0; at < 5; at++) await new Promise((resolve) => setTimeout(resolve, 0));
     isAway = false;
     equal(await cancelled, true, `arrived: ${hasArrived}`);
+    if (!hasArrived) {
+      await rejects(result, { code: "turn_aborted" });
+      await rejects(client.sessions.get("s"), { code: "session_not_found" });
+      continue;
+    }
     equal((await result).reason, "aborted");
     const { running, entries } = await client.sessions.get("s");
     equal(running, null);
@@ -202,6 +212,28 @@ Deno.test("turn.cancel() ends a turn whose start nobody has answered, whether it
     const inputs = (await client.sessions.messages("s")).entries.filter(({ kind }) => kind === "user");
     equal(inputs.length, 1, "it was started once");
   }
+});
+
+Deno.test("turn.cancel() of a turn that waits for its session ends it at once, wherever it stands in the queue", async () => {
+  const { client, asked, finish } = makeService();
+  const first = client.turn({ session: "s", input: "slow" });
+  const running = first.result();
+  const queued = ["second", "third"].map((input) =>
+    client.turn({ session: "s", input, whenBusy: "enqueue" })
+  );
+  const results = queued.map((turn) => turn.result());
+  for (const result of results) result.catch(() => {});
+  while (asked.length < 3) await new Promise((resolve) => setTimeout(resolve, 0));
+  for (const [at, turn] of [...queued.entries()].reverse()) {
+    equal(await turn.cancel(), true);
+    await rejects(results[at] ?? running, { code: "turn_aborted" });
+    equal(turn.id, null);
+  }
+  ok((await client.sessions.get("s")).running !== null, "nobody had to wait for it");
+  finish();
+  equal((await running).reason, "stop");
+  const { entries } = await client.sessions.messages("s");
+  equal(entries.filter(({ kind }) => kind === "user").length, 1);
 });
 
 Deno.test("turn.cancel() ends a turn that has begun where only a later try of its start was refused", async () => {

@@ -4,6 +4,7 @@ import { createApp, Drain } from "../../src/http/mod.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
+import type { Json } from "../support/chat.ts";
 import { parseFrames } from "../support/sse.ts";
 import { tool } from "../support/turns.ts";
 
@@ -116,6 +117,53 @@ Deno.test("who leaves a queue is gone at once, wherever he stands in it, and tho
   await until(clock, first);
   const said = parseFrames(await until(clock, last)).filter(({ event }) => event === "text.delta");
   equal(said.map(({ data }) => data.text).join(""), "first | fourth");
+});
+
+Deno.test("POST /v1/turns/cancel ends what was asked for under a key: queued here or elsewhere, running, or never to come", async () => {
+  const { apps, clock, post, running, finish } = makeApps();
+  const key = (name: string) => ({ "idempotency-key": name });
+  const cancel = async (app: 0 | 1, name: string) => {
+    const response = await post(app, "/v1/turns/cancel", undefined, key(name));
+    deepEqual([response.status, response.headers.get("content-type")], [200, "application/json"]);
+    return await response.json();
+  };
+  const first = (await post(0, "/v1/turns", { session: "s", input: "first" }, key("first"))).text();
+  await running;
+  const queued = async (name: string) => {
+    const body = { session: "s", input: name, whenBusy: "enqueue", onDisconnect: "continue" };
+    return (await post(0, "/v1/turns", body, key(name))).text();
+  };
+  const [second, third, fourth] = [queued("second"), queued("third"), queued("fourth")];
+  await clock.advance(1_000);
+  // The first in line, which is about to begin, and one behind it, by another process; neither has begun.
+  deepEqual(await cancel(0, "second"), { turn: null, cancelled: true });
+  deepEqual(await cancel(1, "third"), { turn: null, cancelled: true });
+  const codes = (text: string) => parseFrames(text).map(({ event, data }) => data.code ?? event);
+  deepEqual(codes(await second), ["turn_aborted", "turn.finished"]);
+  // The turn that runs, by its key alone.
+  const { turn, cancelled } = await until(clock, cancel(1, "first"));
+  ok(cancelled && (await first).includes(`"turn":"${turn}"`));
+  finish();
+  deepEqual(codes(await until(clock, third)), ["turn_aborted", "turn.finished"]);
+  ok((await until(clock, fourth)).includes("turn.finished"));
+  deepEqual(await cancel(0, "fourth"), {
+    turn: (await fourth).match(/"turn":"([^"]+)"/)?.[1],
+    cancelled: false,
+  });
+  // What comes behind its cancel does not begin, however often.
+  for (let twice = 0; twice < 2; twice++) {
+    deepEqual(await cancel(0, "never"), { turn: null, cancelled: true });
+    const refused = await post(1, "/v1/turns", { session: "t", input: "x" }, key("never"));
+    deepEqual([refused.status, (await refused.json()).code], [400, "turn_aborted"]);
+  }
+  const { sessions } = await (await apps[0]!.request("/v1/sessions")).json();
+  deepEqual(sessions.map(({ session }: { session: string }) => session), ["s"]);
+  const said = await (await apps[0]!.request("/v1/sessions/s/messages")).json();
+  deepEqual(
+    said.entries.flatMap(({ kind, message }: Json) => kind === "user" ? [message.content] : []),
+    ["first", "fourth"],
+  );
+  equal((await post(0, "/v1/turns/cancel")).status, 400);
 });
 
 Deno.test("a queue is bounded, and who leaves it, or meets a service that goes down, does not start", async () => {

@@ -165,6 +165,7 @@ const SAMPLES: readonly (readonly [route: string, path: string, body?: unknown])
     stream: false,
   }],
   ["POST /v1/turns/:id/cancel", "/v1/turns/{turn}/cancel", {}],
+  ["POST /v1/turns/cancel", "/v1/turns/cancel", {}],
   ["GET /v1/turns/:id/steps/:step/request", "/v1/turns/{turn}/steps/1/request"],
   ["GET /v1/turns/:id/steps/:step/request", "/v1/turns/{turn}/steps/2/request?diff=n-1"],
   ["GET /v1/sessions/:id/messages", "/v1/sessions/s/messages"],
@@ -212,6 +213,7 @@ Deno.test("what routes answer is what the document says, to the last field", asy
     const response = await app.request(path.replace("{turn}", turn), {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(route === "POST /v1/turns/cancel" ? { headers: { "idempotency-key": "k" } } : {}),
     });
     const found = await response.json();
     equal(response.status, 200, `${route}: ${JSON.stringify(found)}`);

@@ -33,6 +33,8 @@ export interface HostParts {
   readonly registry: TurnRegistry;
   /** Turns with an idempotency key that are about to begin here, by id. */
   readonly starting: Map<string, Promise<unknown>>;
+  /** What ends those that are about to begin here, by id. */
+  readonly beginning: Map<string, AbortController>;
 }
 
 /** Makes the parts of the host of an app. */
@@ -59,8 +61,8 @@ export function withStore(parts: HostParts, store: Store): HostParts {
   return { ...parts, store, ...noTurns() };
 }
 
-function noTurns(): Pick<HostParts, "registry" | "starting"> {
-  return { registry: new TurnRegistry(), starting: new Map() };
+function noTurns(): Pick<HostParts, "registry" | "starting" | "beginning"> {
+  return { registry: new TurnRegistry(), starting: new Map(), beginning: new Map() };
 }
 
 /** Whether there is an agent of a name. */

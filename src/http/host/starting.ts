@@ -84,7 +84,7 @@ async function startedByTwin(
 }
 
 /** Whether a turn got its name and nothing else: it was refused, or its process died before the input was stored. */
-async function isStillborn(
+export async function isStillborn(
   { registry, store, clock }: HostParts,
   { turn, key }: StoredTurnPlace,
 ): Promise<boolean> {
@@ -128,6 +128,11 @@ async function begin(
     }
   };
   const repeated = idempotency === undefined ? {} : { idempotency };
-  const begun = await addFor(parts, { owner, clientSignal, ...repeated, limits, ...run, add });
-  return { ...begun.follow(0), turn, session, isReplay: false };
+  parts.beginning.set(turn, stop);
+  try {
+    const begun = await addFor(parts, { owner, clientSignal, ...repeated, limits, ...run, add });
+    return { ...begun.follow(0), turn, session, isReplay: false };
+  } finally {
+    if (parts.beginning.get(turn) === stop) parts.beginning.delete(turn);
+  }
 }

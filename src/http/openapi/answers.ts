@@ -58,6 +58,11 @@ export const cancelled = z.object({
   cancelled: z.boolean().meta({ description: "Whether it ended by that" }),
 });
 
+/** A turn was cancelled by the key of its request. */
+export const cancelledKey = cancelled.extend({
+  turn: z.string().nullable().meta({ description: "null: nothing of it is stored, and it does not begin" }),
+});
+
 /** The request of a step. */
 export const stepRequest = z.looseObject({
   session: z.string(),

@@ -67,7 +67,7 @@ const START = [
   ...["unknown_agent", "input_empty", "input_too_large", "bad_client_tools", "setting_unsupported"],
   ...["turn_running", "turn_paused", "turn_interrupted", "turn_exists", "idempotency_key_reused"],
   ...["rate_limited", "too_many_turns", "tools_unavailable", "tools_too_large", "lease_lost"],
-  ...["shutting_down", "bad_budget"],
+  ...["shutting_down", "bad_budget", "turn_aborted"],
 ];
 const RUN = [
   ...["turn_suspended", "turn_lost", "turn_out_of_tokens", "turn_out_of_time"],
@@ -163,6 +163,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       ...[...BODY, "turn_not_found", "turn_over", "turn_paused", "input_empty", "input_too_large"],
       ...["too_many_messages", "idempotency_key_reused", "shutting_down", "unknown_agent"],
     ],
+  },
+  "POST /v1/turns/cancel": {
+    id: "cancelTurnByKey",
+    tag: "turns",
+    summary: "Ends the turn that was asked for under a key, or keeps it from beginning",
+    headers: { "Idempotency-Key": "That of the request which starts the turn" },
+    answers: ok(answers.cancelledKey),
+    codes: ["bad_request"],
   },
   "POST /v1/turns/:id/cancel": {
     id: "cancelTurn",
@@ -309,7 +317,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
         stream: "text",
       },
     },
-    codes: [...START, ...RUN, ...PAUSED, ...BRANCHES, "history_mismatch", "turn_aborted"],
+    codes: [...START, ...RUN, ...PAUSED, ...BRANCHES, "history_mismatch"],
     errors: "openai",
   },
   "GET /v1/models": {

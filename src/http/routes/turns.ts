@@ -13,7 +13,7 @@ import { encodeNative, foldTurn } from "../encode/native.ts";
 import type { AppEnv } from "../env.ts";
 import type { TurnHost } from "../host.ts";
 import type { StartedTurn } from "../host/request.ts";
-import { idempotencyOf, replayHeaders } from "../idempotency.ts";
+import { idempotencyOf, keyOf, replayHeaders } from "../idempotency.ts";
 import type { AppOptions } from "../options.ts";
 import { problemOf, refuseWith } from "../problem.ts";
 import { causeOf, reportFault } from "../requests.ts";
@@ -176,6 +176,16 @@ export function turnRoutes(options: AppOptions, host: TurnHost): Hono<AppEnv> {
     const { request: _, refs: __, ...facts } = answer;
     const earlier = await inspect(from);
     return c.json({ ...facts, diff: diffRequests(earlier, shown) });
+  });
+
+  app.post("/cancel", async (c) => {
+    const key = keyOf(c.req.raw);
+    if (key !== null) return c.json(await host.cancelKeyed({ owner: c.get("principal"), key }));
+    throw new SelvageError(
+      "bad_request",
+      "Cannot cancel the turn: found no Idempotency-Key, wanted that of the request that is to start it",
+      { fields: { field: "idempotency-key" } },
+    );
   });
 
   app.post("/:id/cancel", async (c) => {

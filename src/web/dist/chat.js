@@ -1232,6 +1232,34 @@ async function approvalOf(ref, decide) {
   };
 }
 
+var EarlyCancel = class {
+  #never = new AbortController();
+  #named = Promise.resolve(null);
+  /** Aborts once it is certain that the turn does not begin. */
+  get never() {
+    return this.#never.signal;
+  }
+  /** The turn, once the cancel that is under way has found it; null for none. Rejects where that fails. */
+  get named() {
+    return this.#named;
+  }
+  /** Asks for the end of the turn. Throws like `Transport.json()`. */
+  async ask(transport, key) {
+    const asked = transport.json("/v1/turns/cancel", {
+      method: "POST",
+      headers: {
+        "idempotency-key": key
+      }
+    });
+    this.#named = asked.then(({ turn }) => turn);
+    this.#named.catch(() => {
+    });
+    const found = await asked;
+    if (found.turn === null) this.#never.abort(new DOMException("The turn was cancelled", "AbortError"));
+    return found;
+  }
+};
+
 var LINE_END = /\r\n|\n|\r/g;
 var MAX_CHARS = 64 * 1024 * 1024;
 var SseParser = class {
@@ -1471,18 +1499,6 @@ async function askForTurn(transport, { request, key, signal }) {
     signal
   });
 }
-async function nameOfTurn(transport, start) {
-  return await transport.again({}, async () => {
-    const response = await askForTurn(transport, start);
-    for await (const event of readEvents(response, {
-      ...transport.reading(void 0),
-      after: null
-    })) {
-      if (event.type === "turn.started") return event.turn;
-    }
-    throw new ClientError("network", "Cannot start the turn: its stream ended before it had begun");
-  });
-}
 
 var NAME_MS = 5e3;
 var ClientTurn = class {
@@ -1494,6 +1510,7 @@ var ClientTurn = class {
   #isRead = false;
   /** Whether a try of its start was not refused: it may run then, with an answer or without. */
   #mayRun = false;
+  #early = new EarlyCancel();
   /** Whether answers were taken for the pause that was seen, and the stream that goes on with them. */
   #goesOn = false;
   #next = new KeptStream();
@@ -1577,8 +1594,8 @@ var ClientTurn = class {
     return this.#seen.result();
   }
   /**
-   * Ends the turn, wherever it runs, and waits until what it did is stored. One that was never asked for, or was
-   * refused, does not begin; one whose start got no answer is asked for again, under its key, to be known by name.
+   * Ends the turn, wherever it runs, and waits until what it did is stored. One that was never asked for, was refused,
+   * or waits for its session does not begin; one whose start got no answer is ended by its key.
    *
    * @returns Whether it ended by that.
    * @throws ClientError.
@@ -1587,7 +1604,9 @@ var ClientTurn = class {
     this.#isCancelled = true;
     if (this.#seen.id === null) {
       if (!this.#mayRun) return true;
-      this.#seen.id = await nameOfTurn(this.#transport, this.#asked);
+      const { turn, cancelled } = await this.#early.ask(this.#transport, this.#key);
+      this.#seen.id ??= turn;
+      return cancelled;
     }
     return await this.#cancel();
   }
@@ -1676,14 +1695,20 @@ var ClientTurn = class {
       this.#transport.clock.sleep(NAME_MS, over.signal).then(() => hard.abort(left.reason), () => {
       });
     };
+    const { never } = this.#early;
     left.throwIfAborted();
     left.addEventListener("abort", onLeft, {
       once: true
     });
     try {
-      while (!this.#isCancelled || this.#mayRun || this.#seen.id !== null) {
+      for (; ; ) {
+        if (this.#isCancelled) this.#seen.id ??= await this.#early.named;
+        if (this.#isCancelled && this.#seen.id === null) return;
         try {
-          for await (const event of this.#read(hard.signal)) {
+          for await (const event of this.#read(AbortSignal.any([
+            hard.signal,
+            never
+          ]))) {
             tries.reset();
             if (event.type === "turn.started") this.#seen.id = event.turn;
             left.throwIfAborted();
@@ -1694,9 +1719,15 @@ var ClientTurn = class {
           if (this.#seen.end !== null) return;
           throw new ClientError("network", "Cannot read the turn: its stream ended before the turn did");
         } catch (error) {
+          if (never.aborted) return;
           if (!(error instanceof ClientError)) throw error;
           if (error.code === "stream_lost" && this.#seen.end !== null) return;
-          await tries.after(error, left);
+          await tries.after(error, AbortSignal.any([
+            left,
+            never
+          ])).catch((error2) => {
+            if (!never.aborted) throw error2;
+          });
         }
       }
     } finally {
