@@ -161,7 +161,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     answers: { 202: { description: "It was taken", schema: answers.messageTaken } },
     codes: [
       ...[...BODY, "turn_not_found", "turn_over", "turn_paused", "input_empty", "input_too_large"],
-      ...["too_many_messages", "idempotency_key_reused", "shutting_down", "unknown_agent"],
+      ...["too_many_messages", "idempotency_key_reused", "shutting_down", "unknown_agent", ...TOOLS],
     ],
   },
   "POST /v1/turns/cancel": {
@@ -235,7 +235,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "What the model is shown: every atom, the legal cuts, the summary, the meter",
     query: BRANCH,
     answers: ok(answers.sessionContext.meta({ id: "SessionContext" })),
-    codes: [...SESSION, "unknown_agent", ...TOOLS],
+    codes: [...SESSION, "unknown_agent", "shutting_down", ...TOOLS],
   },
   "GET /v1/sessions/:id/entries/:ref": {
     id: "getEntry",
