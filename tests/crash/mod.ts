@@ -1,6 +1,6 @@
 /**
  * `deno task test:crash`: the long proofs. Without an argument, rounds of killed processes (`SELVAGE_CRASH_ROUNDS`,
- * default 200); `contention` and `heap` are the others. `SELVAGE_SEED` repeats a run, as far as processes can be
+ * default 200); `contention`, `restarts` (processes that are told to go down) and `heap` are the others. `SELVAGE_SEED` repeats a run, as far as processes can be
  * repeated.
  */
 interface Report {
@@ -24,6 +24,12 @@ const PROOFS: Readonly<Record<string, () => Promise<Report>>> = {
     const { runContention } = await import("./contention.ts");
     console.log(`8 processes, 200 sessions, seed ${seed}`);
     return await runContention({ processes: 8, sessions: 200, seed });
+  },
+  async restarts() {
+    const { runRestarts } = await import("./restarts.ts");
+    const restarts = Number(Deno.env.get("SELVAGE_CRASH_ROUNDS") ?? 50);
+    console.log(`${restarts} restarts, seed ${seed}`);
+    return await runRestarts({ restarts, seed });
   },
   async heap() {
     const { measureHeap } = await import("./heap.ts");

@@ -3,7 +3,7 @@
  * may run fast, and a way to be killed at a write or a tool that was named beforehand.
  */
 import * as z from "zod";
-import { createApp } from "../../src/http/mod.ts";
+import { createApp, Drain } from "../../src/http/mod.ts";
 import { systemClock } from "../../src/loop/clock.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
@@ -13,6 +13,7 @@ import { type Death, fastClock, MAX_OUTPUT, type Setup, WINDOW } from "./_setup.
 
 const setup: Setup = JSON.parse(Deno.env.get("CRASH_SETUP") ?? "{}");
 const clock = fastClock(setup);
+const drain = new Drain();
 let death: Death | null = null;
 let passed = 0;
 
@@ -68,11 +69,16 @@ const app = createApp({
       }),
       system: "You count.",
       tools: [countingTool("count_some", "some"), countingTool("count_none", "none")],
+      // Some calls of a step wait for others.
+      toolConcurrency: 2,
     },
   },
   store: await kvStore({ path: setup.kv, clock }),
   clock,
+  drain,
 });
+
+Deno.addSignalListener("SIGTERM", () => void drain.start().then(() => Deno.exit(0)));
 
 async function handle(request: Request, info: Deno.ServeHandlerInfo): Promise<Response> {
   if (new URL(request.url).pathname !== "/death") return await app.fetch(request, info);
