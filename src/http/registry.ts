@@ -37,9 +37,19 @@ export class FollowedTurn {
     this.#broadcast = new Broadcast(start.events, start.onEnd);
   }
 
-  /** Number of the first event that is known here; what was before a takeover is in the store alone. */
+  /** Number of its first event here; what was before a takeover is in the store alone. */
   get first(): number {
     return this.#broadcast.first;
+  }
+
+  /** Number of the first event that is held here. The store has those before it, or will have them soon. */
+  get held(): number {
+    return this.#broadcast.held;
+  }
+
+  /** Its session. */
+  get key(): SessionKey {
+    return this.#start.key;
   }
 
   /** Its id. */
@@ -68,7 +78,7 @@ export class FollowedTurn {
     if (this.#start.onDisconnect === "continue") this.run();
   }
 
-  /** Follows the turn from an event on; `leave` ends it, or lets it run by itself, when nobody else follows. */
+  /** Follows the turn from an event on that is held; `leave` ends it, or lets it run by itself, when nobody else follows. */
   follow(from = 0): Following {
     const { events, leave } = this.#broadcast.follow(from);
     return {

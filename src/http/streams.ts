@@ -6,7 +6,8 @@
 import { SelvageError } from "../core/errors.ts";
 import { eventNumber, type TurnEvent } from "../loop/events.ts";
 import { errorEvent } from "../loop/report.ts";
-import type { Store } from "../ports.ts";
+import { storeFault } from "../loop/store_fault.ts";
+import type { Clock, Store } from "../ports.ts";
 import { isRetryable } from "./problem.ts";
 import type { Following } from "./registry.ts";
 
@@ -30,17 +31,51 @@ export async function* untilLost(
   }
 }
 
-/** Puts what is stored below a number in front of live events. */
+/** Milliseconds between two looks for events that are told and not yet stored, which takes a quarter of a second. */
+const LOOK_MS = 50;
+/** Looks in vain before the store counts as failing: the turn stands still where nobody else reads it. */
+const LOOKS = 100;
+
+/**
+ * Puts what is stored in front of live events: from one number to below another. The last of it may have been told
+ * just now: it is waited for.
+ *
+ * @throws SelvageError `store_unavailable` where it does not come. Whatever it throws, the live events are left.
+ */
 export async function* before(
-  live: AsyncGenerator<TurnEvent, void>,
-  { stored, limit }: {
-    readonly stored: () => ReturnType<Store["events"]>;
+  { events, leave }: Following,
+  { from, limit, stored, clock, signal }: {
+    readonly from: number;
     readonly limit: number;
+    readonly stored: (from: number) => ReturnType<Store["events"]>;
+    readonly clock: Clock;
+    /** Ends the waiting. */
+    readonly signal: AbortSignal;
   },
 ): AsyncGenerator<TurnEvent, void> {
-  const earlier = (await stored())?.events as readonly TurnEvent[] | undefined;
-  for (const event of earlier ?? []) if (eventNumber(event) < limit) yield event;
-  yield* live;
+  try {
+    let next = from;
+    let looks = LOOKS;
+    while (next < limit && !signal.aborted) {
+      const found = (await stored(next))?.events as readonly TurnEvent[] | undefined;
+      if (found === undefined) break;
+      for (const event of found) {
+        // Events are stored in their order: with this one everything before it is there.
+        if (eventNumber(event) >= limit) next = limit;
+        if (next === limit) break;
+        yield event;
+        next = eventNumber(event) + 1;
+      }
+      if (found.length > 0) continue;
+      if (looks-- === 0) throw storeFault(new Error(`Cannot follow the turn: found no event ${next} stored`));
+      await clock.sleep(LOOK_MS, signal).catch(() => {});
+    }
+    yield* events;
+  } catch (error) {
+    // Of the live ones nothing may have been read: the turn would wait for it.
+    await leave();
+    throw error;
+  }
 }
 
 /**

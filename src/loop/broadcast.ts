@@ -1,6 +1,7 @@
 /**
- * A turn that any number of readers can follow, from any event on: its events are kept while it runs and for a
- * while after. Readers pull it; without a reader it stands still, unless it is told to run by itself.
+ * A turn that any number of readers can follow. Readers pull it; without a reader it stands still, unless it is told to
+ * run by itself. It holds what a reader has yet to take, and the last few events: a turn may run for hours, and all that
+ * it ever told is in the store.
  *
  * @module
  */
@@ -13,12 +14,27 @@ export interface Follower {
   readonly leave: () => void;
 }
 
+/** Events that are held although every reader has them: one that comes back at once wants these. */
+const HELD = 16;
+
+/** Where a reader is. */
+interface Reader {
+  /** Events of the turn in front of the one that it takes next. */
+  at: number;
+  isHere: boolean;
+  /** Ends its waiting. */
+  wake: () => void;
+}
+
 /** Shares one run of a turn. */
 export class Broadcast {
   readonly #source: AsyncGenerator<TurnEvent, void>;
   readonly #onEnd: () => void;
+  readonly #readers = new Set<Reader>();
   readonly #events: TurnEvent[] = [];
-  #readers = 0;
+  /** Events that came before those which are held. */
+  #gone = 0;
+  #first = 0;
   #step: Promise<void> | null = null;
   #isDone = false;
   #failure: { readonly error: unknown } | null = null;
@@ -34,8 +50,13 @@ export class Broadcast {
     this.#onEnd = onEnd;
   }
 
-  /** Number of the first event; 0 before it. */
+  /** Number of the first event of all; 0 before there is one. */
   get first(): number {
+    return this.#first;
+  }
+
+  /** Number of the first event that is held; 0 before there is one. */
+  get held(): number {
     const [event] = this.#events;
     return event === undefined ? 0 : eventNumber(event);
   }
@@ -53,7 +74,7 @@ export class Broadcast {
 
   /** Readers that follow it now. */
   get readers(): number {
-    return this.#readers;
+    return this.#readers.size;
   }
 
   /**
@@ -67,42 +88,34 @@ export class Broadcast {
     return this.#step ??= this.#take();
   }
 
-  /** Follows the turn from event number `from` on, to its end or until `leave` is called. */
+  /**
+   * Follows the turn from event number `from` on, or from {@link held} where that is behind it, to its end or until
+   * `leave` is called.
+   */
   follow(from = 0): Follower {
-    let isHere = true;
-    let wake = (): void => {};
-    this.#readers++;
+    const reader: Reader = { at: this.#indexOf(from), isHere: true, wake: () => {} };
+    this.#readers.add(reader);
     const leave = (): void => {
-      if (isHere) this.#readers--;
-      isHere = false;
-      wake();
+      reader.isHere = false;
+      this.#readers.delete(reader);
+      reader.wake();
     };
-    const wait = (): Promise<void> =>
-      new Promise((resolve, reject) => {
-        // Who leaves does not wait for the event, which may take as long as a tool does.
-        wake = resolve;
-        this.advance().then(resolve, reject);
-      });
-    return { events: this.#read(from, { isHere: () => isHere, leave, wait }), leave };
+    return { events: this.#read(from, { reader, leave }), leave };
   }
 
   async *#read(
     from: number,
-    { isHere, leave, wait }: {
-      readonly isHere: () => boolean;
-      readonly leave: () => void;
-      readonly wait: () => Promise<void>;
-    },
+    { reader, leave }: { readonly reader: Reader; readonly leave: () => void },
   ): AsyncGenerator<TurnEvent, void> {
     try {
       let isThere = false;
-      for (let at = this.#indexOf(from);; at++) {
-        while (at >= this.#events.length && isHere()) {
+      for (; reader.isHere; reader.at++) {
+        while (reader.at >= this.#end && reader.isHere) {
           if (this.#isDone) return;
-          await wait();
+          await this.#wait(reader);
         }
-        const event = this.#events[at];
-        if (event === undefined || !isHere()) return;
+        const event = this.#events[reader.at - this.#gone];
+        if (event === undefined || !reader.isHere) return;
         // A reader may ask for more than there is yet. Numbers rise: behind the first that will do, all do.
         isThere ||= eventNumber(event) >= from;
         if (isThere) yield event;
@@ -112,10 +125,35 @@ export class Broadcast {
     }
   }
 
-  /** Where the events begin that are numbered `from` or more. */
+  /** Waits for one more event. Who leaves does not wait for it: it may take as long as a tool does. */
+  #wait(reader: Reader): Promise<void> {
+    return new Promise((resolve, reject) => {
+      reader.wake = resolve;
+      this.advance().then(resolve, reject);
+    });
+  }
+
+  /** Where events come next. */
+  get #end(): number {
+    return this.#gone + this.#events.length;
+  }
+
+  /** Where the events begin that are held and numbered `from` or more. */
   #indexOf(from: number): number {
     const at = this.#events.findIndex((event) => eventNumber(event) >= from);
-    return at < 0 ? this.#events.length : at;
+    return at < 0 ? this.#end : this.#gone + at;
+  }
+
+  /** Holds one more event, and lets go of those that nobody has yet to take: many at a time, so that one costs nothing. */
+  #hold(event: TurnEvent): void {
+    if (this.#end === 0) this.#first = eventNumber(event);
+    this.#events.push(event);
+    if (this.#events.length < 2 * HELD) return;
+    let first = this.#end - HELD;
+    for (const { at } of this.#readers) first = Math.min(first, at);
+    if (first - this.#gone < HELD) return;
+    this.#events.splice(0, first - this.#gone);
+    this.#gone = first;
   }
 
   /** Runs the turn to its end, whoever reads. What it throws was thrown to its readers. */
@@ -131,7 +169,7 @@ export class Broadcast {
     try {
       const { done, value } = await this.#source.next();
       if (done === true) this.#isDone = true;
-      else this.#events.push(value);
+      else this.#hold(value);
     } catch (error) {
       this.#failure = { error };
       this.#isDone = true;

@@ -50,7 +50,8 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
  */
 export class GrowingList<Item> {
   readonly #encode: (item: Item) => Uint8Array;
-  #bytes = new Uint8Array(4_096);
+  /** As large as the first request needs it: most conversations have one, and many wait at a time. */
+  #bytes = new Uint8Array(0);
   #items: Item[] = [];
   /** Where the bytes of each item end. */
   #ends: number[] = [];

@@ -1,8 +1,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
+import * as z from "zod";
 import { createApp } from "../../src/http/mod.ts";
+import { defineTool } from "../../src/loop/tools.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { parseFrames, readFrames } from "../support/sse.ts";
+import { ManualClock } from "../support/clock.ts";
+import { type Frame, parseFrames, readFrames } from "../support/sse.ts";
 import { waitingTool } from "../support/turns.ts";
 
 /** An app whose one tool waits until it is let go. */
@@ -49,6 +52,48 @@ Deno.test("GET /v1/turns/:id/events goes on behind Last-Event-ID, with the same 
     headers: { "last-event-id": tail.at(-1)?.id ?? "" },
   });
   equal(done.status, 204);
+});
+
+Deno.test("a reader that comes late has every event of a turn that holds the last ones only", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const chatty = defineTool({
+    name: "chatty",
+    description: "Tells a lot, then waits",
+    input: z.object({}),
+    async *execute() {
+      for (let at = 0; at < 300; at++) yield { at };
+      await promise;
+      return "done";
+    },
+  });
+  const model = scripted({
+    script: ({ messages }) =>
+      messages.at(-1)?.role === "tool"
+        ? { text: "All is done." }
+        : { calls: [{ name: "chatty", input: {} }] },
+  });
+  // Only what is stored along with a step is stored at first: the clock stands still.
+  const clock = new ManualClock();
+  const app = createApp({
+    agents: { default: { model, tools: [chatty] } },
+    store: memoryStore({ clock }),
+    auth: () => ({ tenant: "local" }),
+    clock,
+  });
+  const body = JSON.stringify({ input: "go", session: "s", onDisconnect: "continue" });
+  const first = await app.request("/v1/turns", { method: "POST", body });
+  const frames = readFrames(first);
+  const seen: Frame[] = [];
+  while (seen.at(-1)?.data.data?.at !== 299) seen.push((await frames.next()).value as Frame);
+  const late = await app.request(`/v1/turns/${seen[0]?.data.turn}/events`);
+  const reading = late.text();
+  await clock.advance(1_000);
+  resolve();
+  const all = parseFrames(await reading);
+  deepEqual(all.slice(0, seen.length), seen);
+  deepEqual(all.map(({ id }) => Number(id?.split(":")[1])), all.map((_, at) => at));
+  equal(all.at(-1)?.data.reason, "stop");
+  await frames.return();
 });
 
 Deno.test("a turn ends when its last reader goes, though a read is under way and its tool hangs", async () => {

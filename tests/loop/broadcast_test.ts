@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { Broadcast } from "../../src/loop/broadcast.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 
@@ -23,6 +23,27 @@ Deno.test("Broadcast gives every reader every event once and in order, and takes
   deepEqual(readers, [all, all, all, all.slice(20)]);
   deepEqual(taken, all);
   equal(broadcast.isDone, true);
+});
+
+Deno.test("Broadcast holds what a reader has yet to take, and of the rest the last few", async () => {
+  const broadcast = new Broadcast(count(1_000));
+  const slow = broadcast.follow().events;
+  deepEqual(steps([(await slow.next()).value as TurnEvent]), [0]);
+  for await (const _ of broadcast.follow().events);
+  equal(broadcast.held, 0);
+  deepEqual(steps(await Array.fromAsync(slow)), Array.from({ length: 999 }, (_, at) => at + 1));
+
+  const quick = new Broadcast(count(1_000));
+  let most = 0;
+  for await (const event of quick.follow().events) {
+    most = Math.max(most, Number(event.id.slice(2)) - quick.held);
+  }
+  ok(most < 64, `found ${most} events held behind a reader`);
+  equal(quick.first, 0);
+  ok(quick.held > 900, `found event ${quick.held} held after the end`);
+  deepEqual(steps(await Array.fromAsync(quick.follow(quick.held).events)).at(-1), 999);
+  // From here on: what is in front of it is to be had elsewhere.
+  equal(steps(await Array.fromAsync(quick.follow().events))[0], quick.held);
 });
 
 Deno.test("Broadcast replays from memory after the end", async () => {

@@ -7,7 +7,7 @@ import { answerTurn } from "../../loop/turn.ts";
 import type { Lease } from "../../ports.ts";
 import { claimKey } from "../idempotency.ts";
 import { limitsOf, withLimits } from "../limits.ts";
-import { followTurn } from "./following.ts";
+import { followHere, followTurn } from "./following.ts";
 import { agentNamed, type HostParts, requireUp } from "./parts.ts";
 import { standOf, type StoredTurnPlace } from "./places.ts";
 import type { HostAnswer, StartedTurn } from "./request.ts";
@@ -90,7 +90,7 @@ async function goOn(
   const add = (onEnd: () => Promise<void>) => addTurn(parts, { ...run, onEnd });
   const begun = await addFor(parts, { owner, clientSignal, limits, ...run, add });
   return {
-    ...begun.follow(begun.first),
+    ...followHere(parts, begun, begun.first),
     turn,
     session,
     agent: agentName,

@@ -5,7 +5,7 @@
  */
 import { isPaused } from "../../loop/pause.ts";
 import type { Owner } from "../../ports.ts";
-import type { Following } from "../registry.ts";
+import type { FollowedTurn, Following } from "../registry.ts";
 import { replay } from "../replay.ts";
 import { before } from "../streams.ts";
 import { hasAgent, type HostParts } from "./parts.ts";
@@ -19,7 +19,7 @@ export async function followTurn(
 ): Promise<Following | null> {
   const { registry, store, clock } = parts;
   const local = registry.find(owner, turn);
-  if (local !== null && from >= local.first) return local.follow(from);
+  if (local !== null) return followHere(parts, local, from);
   const place = await placeOf(store, { owner, turn });
   if (place === null) return null;
   const stored = await store.events(place.key, turn, from);
@@ -29,6 +29,28 @@ export async function followTurn(
   const isWaiting = isPaused(lease) && (lease?.expires ?? 0) <= clock.now();
   const isOver = events.length === 0 && (lease?.turn !== turn || isWaiting);
   return isOver ? null : followStored(parts, { ...place, from });
+}
+
+/** Follows a turn that runs here from an event on. What it holds no more comes from the store. */
+export function followHere({ store, clock }: HostParts, turn: FollowedTurn, from: number): Following {
+  const live = turn.follow(from);
+  // Asked for at once: from here on it holds what this reader has yet to take.
+  const limit = turn.held;
+  if (from >= limit) return live;
+  const stop = new AbortController();
+  return {
+    events: before(live, {
+      from,
+      limit,
+      stored: (next) => store.events(turn.key, turn.id, next),
+      clock,
+      signal: stop.signal,
+    }),
+    leave: async () => {
+      stop.abort(new DOMException("The client has gone", "AbortError"));
+      await live.leave();
+    },
+  };
 }
 
 /** Follows a turn in the store from an event on; where its process has left it, it goes on here. */
@@ -48,12 +70,9 @@ export function followStored(
       // Another process may have the agent: the stream ends, and the client comes again there.
       if (!hasAgent(parts, lease.agent)) return null;
       const turn = await resume(parts, { ...place, lease });
-      local = turn.follow(next);
       // What the process before has stored since the last look comes first; its numbers are lower.
-      return before(local.events, {
-        stored: () => store.events(place.key, place.turn, next),
-        limit: turn.first,
-      });
+      local = followHere(parts, turn, next);
+      return local.events;
     },
   });
   return {

@@ -10,7 +10,7 @@ import type { Owner } from "../../ports.ts";
 import { claimKey } from "../idempotency.ts";
 import { limitsOf, withLimits } from "../limits.ts";
 import type { FollowedTurn, Following } from "../registry.ts";
-import { followTurn } from "./following.ts";
+import { followHere, followTurn } from "./following.ts";
 import { agentNamed, type HostParts, requireUp } from "./parts.ts";
 import { placeOf, type StoredTurnPlace } from "./places.ts";
 import type { StartedTurn, StartRequest } from "./request.ts";
@@ -131,7 +131,7 @@ async function begin(
   parts.beginning.set(turn, stop);
   try {
     const begun = await addFor(parts, { owner, clientSignal, ...repeated, limits, ...run, add });
-    return { ...begun.follow(0), turn, session, isReplay: false };
+    return { ...followHere(parts, begun, begun.first), turn, session, isReplay: false };
   } finally {
     if (parts.beginning.get(turn) === stop) parts.beginning.delete(turn);
   }
