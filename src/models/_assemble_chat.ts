@@ -10,6 +10,7 @@ import type { FinishReason, ModelEvent, Usage } from "../ports.ts";
 import { openaiUsage } from "../tokens/usage.ts";
 import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse } from "./_errors.ts";
+import { Frames } from "./_frames.ts";
 import { textOf } from "./_json.ts";
 import { streamError } from "./_stream_errors.ts";
 
@@ -27,6 +28,7 @@ const FAILED = new Set(["error", "abort", "insufficient_system_resource"]);
 
 /** Puts an answer together from chunks. */
 export class AnswerAssembler extends Assembler {
+  readonly #frames = new Frames();
   #text = "";
   #reasoning = "";
   #reason = "";
@@ -47,6 +49,12 @@ export class AnswerAssembler extends Assembler {
     else super.accept(data, source);
   }
 
+  /** The events since the last call: those of one read. */
+  override drain(): readonly ModelEvent[] {
+    this.#frames.forget();
+    return super.drain();
+  }
+
   /** The terminal event. Only to be called when {@link AnswerAssembler.complete}. */
   finish(): ModelEvent {
     const content: (TextPart | ReasoningPart | ToolCallPart)[] = [];
@@ -63,6 +71,11 @@ export class AnswerAssembler extends Assembler {
     const message: AssistantMessage = { role: "assistant", content };
     const reason = finishReason(this.#reason, this.#named.length > 0);
     return { type: "finish", reason, message, ...(this.#usage === undefined ? {} : { usage: this.#usage }) };
+  }
+
+  /** Of a frame nothing but texts and numbers is kept. */
+  protected override parse(data: string): unknown {
+    return this.#frames.parse(data);
   }
 
   protected override take(chunk: JsonObject, event: string): void {

@@ -52,7 +52,7 @@ export abstract class Assembler {
     if (this.failure !== undefined || this.done || data.trim() === "") return;
     let frame: unknown;
     try {
-      frame = JSON.parse(data);
+      frame = this.parse(data);
     } catch {
       // The parser's own error quotes the data, secrets included: `badResponse` quotes it without.
       if (!cut) this.failure = badResponse("a frame that is no JSON", { ...this.context, body: data });
@@ -67,6 +67,11 @@ export abstract class Assembler {
     const events = this.#events;
     if (events.length > 0) this.#events = [];
     return events;
+  }
+
+  /** Parses a frame. Throws a SyntaxError where it is no JSON. */
+  protected parse(data: string): unknown {
+    return JSON.parse(data);
   }
 
   /** Takes one frame in, `event` being its name or empty. */
