@@ -37,16 +37,18 @@ const LOOK_MS = 50;
 const LOOKS = 100;
 
 /**
- * Puts what is stored in front of live events: from one number to below another. The last of it may have been told
- * just now: it is waited for.
+ * Puts what is stored in front of live events: from one number to below another. Where the last of it was told here,
+ * it may not be stored yet, and is waited for.
  *
  * @throws SelvageError `store_unavailable` where it does not come. Whatever it throws, the live events are left.
  */
 export async function* before(
   { events, leave }: Following,
-  { from, limit, stored, clock, signal }: {
+  { from, limit, isTold, stored, clock, signal }: {
     readonly from: number;
     readonly limit: number;
+    /** Whether some of it was told here. Numbers of a process that took the turn over leave some out. */
+    readonly isTold: boolean;
     readonly stored: (from: number) => ReturnType<Store["events"]>;
     readonly clock: Clock;
     /** Ends the waiting. */
@@ -67,6 +69,7 @@ export async function* before(
         next = eventNumber(event) + 1;
       }
       if (found.length > 0) continue;
+      if (!isTold) break;
       if (looks-- === 0) throw storeFault(new Error(`Cannot follow the turn: found no event ${next} stored`));
       await clock.sleep(LOOK_MS, signal).catch(() => {});
     }

@@ -55,7 +55,9 @@ export class Frames {
 function textAt({ before, after }: Place, data: string): string | null {
   const end = data.length - after.length;
   // Slices are compared in one go, `startsWith` goes by characters.
-  if (end < before.length || data.slice(0, before.length) !== before || data.slice(end) !== after) return null;
+  if (end < before.length || data.slice(0, before.length) !== before || data.slice(end) !== after) {
+    return null;
+  }
   const inner = data.slice(before.length, end);
   if (!/["\\\p{Cc}]/u.test(inner)) return inner;
   try {

@@ -42,6 +42,7 @@ export function followHere({ store, clock }: HostParts, turn: FollowedTurn, from
     events: before(live, {
       from,
       limit,
+      isTold: turn.first < limit,
       stored: (next) => store.events(turn.key, turn.id, next),
       clock,
       signal: stop.signal,
