@@ -48,7 +48,12 @@ export function limitBody(maxSize: number): MiddlewareHandler<AppEnv> {
       maxSize,
       work: async (bytes) => {
         held.set(request, bytes);
-        await next();
+        try {
+          await next();
+        } finally {
+          // The request lives as long as its stream: what it was asked with is not to.
+          held.delete(request);
+        }
       },
     });
   };

@@ -60,14 +60,21 @@ interface Session {
   /** By branch and number. */
   readonly views: Map<string, string>;
   /** By turn. */
-  readonly events: Map<string, EventBatch[]>;
+  readonly events: Map<string, TurnEvents>;
+}
+
+/** Events of one turn by commit: side by side, since a stream has one for each of its deltas. */
+interface TurnEvents {
+  /** When the last commit was made, in milliseconds since the epoch. */
+  at: number;
+  /** Number of the last event of each. */
+  readonly lasts: number[];
+  readonly texts: string[];
 }
 
 /** Events of one commit. */
 interface EventBatch {
-  /** When it was made, in milliseconds since the epoch. */
   readonly at: number;
-  /** Number of the last. */
   readonly last: number;
   readonly text: string;
 }
@@ -175,10 +182,11 @@ class MemoryStore implements Store {
   async events(key: SessionKey, turn: string, from: number): Promise<StoredEvents | null> {
     const session = this.#sessions.get(nameOf(key));
     const lease = headOf(session)?.lease;
-    const batches = session?.events.get(turn) ?? [];
-    if (!isReadable(turn, { last: batches.at(-1)?.at, lease, now: this.#clock.now() })) return null;
-    const events = batches.filter(({ last }) => last >= from)
-      .flatMap(({ text }): readonly StoredEvent[] => JSON.parse(text))
+    const stored = session?.events.get(turn);
+    if (!isReadable(turn, { last: stored?.at, lease, now: this.#clock.now() })) return null;
+    const events = (stored?.texts ?? [])
+      .filter((_, at) => (stored?.lasts[at] ?? 0) >= from)
+      .flatMap((text): readonly StoredEvent[] => JSON.parse(text))
       .filter((event) => eventNumber(event) >= from);
     return { events, lease: lease ?? null };
   }
@@ -250,12 +258,15 @@ class MemoryStore implements Store {
     this.#sweepNowAndThen();
   }
 
-  #addBatch({ events }: Session, turn: string, batch: EventBatch): void {
-    const batches = events.get(turn) ?? [];
+  #addBatch({ events }: Session, turn: string, { at, last, text }: EventBatch): void {
+    const stored = events.get(turn) ?? { at, lasts: [], texts: [] };
+    stored.at = at;
     // The same once more: its acknowledgement was lost.
-    if (batches.at(-1)?.last === batch.last) batches.pop();
-    batches.push(batch);
-    events.set(turn, batches);
+    const isAgain = stored.lasts.at(-1) === last;
+    const place = isAgain ? stored.lasts.length - 1 : stored.lasts.length;
+    stored.lasts[place] = last;
+    stored.texts[place] = text;
+    events.set(turn, stored);
     this.#sweepNowAndThen();
   }
 
@@ -266,10 +277,9 @@ class MemoryStore implements Store {
     const now = this.#clock.now();
     for (const [name, { expires }] of this.#claims) if (expires <= now) this.#claims.delete(name);
     for (const session of this.#sessions.values()) {
-      for (const [turn, batches] of session.events) {
-        const last = batches.at(-1)?.at;
-        // The head is text: most batches are too young for it to be read.
-        if (last !== undefined && !isPast(last, now)) continue;
+      for (const [turn, { at }] of session.events) {
+        // The head is text: most events are too young for it to be read.
+        if (!isPast(at, now)) continue;
         if (headOf(session)?.lease?.turn !== turn) session.events.delete(turn);
       }
     }
