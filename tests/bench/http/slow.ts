@@ -6,9 +6,6 @@ import { ask, readTurn, runTurn, type Side, type SideName } from "./sides.ts";
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Rounds of a warm-up. */
-const MAX_ROUNDS = 20;
-
 interface Many {
   readonly count: number;
   /** A second each. */
@@ -24,26 +21,15 @@ async function openMany(count: number, make: () => Promise<Response>): Promise<R
   return all;
 }
 
-/**
- * Short streams, 50 at a time and as many as are measured in a round, until a round adds less than 1 %: a young process
- * grows its heap with what it throws away, which is no stream's cost. What a stream holds while it is open has not been
- * held by these.
- */
-async function warmUp(name: SideName, { pid, url }: Side, count: number): Promise<void> {
-  const short = { kind: "deltas", count: 1, size: 0 } as const;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const before = await rssOf(pid);
-    for (let done = 0; done < count; done += 50) {
-      await Promise.all(Array.from({ length: 50 }, () => runTurn(name, { url, plan: short })));
-    }
-    if (await rssOf(pid) < 1.01 * before) return;
-  }
-}
-
 /** Memory per stream in KiB: the most that was seen, over what there was after a warm-up. */
 export async function memoryOf(name: SideName, side: Side, { count, words }: Many): Promise<number> {
   const { pid, url } = side;
-  await warmUp(name, side, count);
+  // As many streams as are measured, 50 at a time: a young process grows its heap with what it throws away, which is no
+  // stream's cost. What a stream holds while it is open has not been held by these.
+  const short = { kind: "deltas", count: 1, size: 0 } as const;
+  for (let done = 0; done < count; done += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => runTurn(name, { url, plan: short })));
+  }
   const before = await rssOf(pid);
   let most = before;
   let isOver = false;
