@@ -49,7 +49,7 @@ class Abortable<T> implements AsyncIterableIterator<T, void> {
         reject(this.#signal.reason);
       };
       if (this.#signal.aborted) return this.#abort();
-      Promise.resolve(this.#source.next()).then((result) => {
+      readFrom(this.#source).then((result) => {
         if (result.done === true) this.#end();
         this.#abort = NOTHING;
         resolve(result);
@@ -77,6 +77,15 @@ class Abortable<T> implements AsyncIterableIterator<T, void> {
     this.#isOver = true;
     this.#abort = NOTHING;
     this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** Reads one item; what a source throws at once is a failure like any other. */
+function readFrom<T>(source: AsyncIterator<T>): Promise<IteratorResult<T, void>> {
+  try {
+    return Promise.resolve(source.next());
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

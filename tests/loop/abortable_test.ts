@@ -52,6 +52,22 @@ Deno.test("abortable() throws what the source throws", async () => {
   await assert.rejects(collect(probe(1, "fails", "returns").source, new AbortController().signal), /broken/);
 });
 
+Deno.test("abortable() throws what a source throws before there is a promise, and lets go of the signal", async () => {
+  const source: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        throw new Error("at once");
+      },
+      return: () => Promise.reject(new Error("not asked for")),
+    }),
+  };
+  const stop = new AbortController();
+  const read = abortable(source, stop.signal);
+  await assert.rejects(read.next(), /at once/);
+  stop.abort(new Error("later"));
+  assert.deepEqual(await read.next(), { done: true, value: undefined });
+});
+
 Deno.test.each([["returns"], ["hangs"], ["fails"]] as const)(
   "abortable() ends at once when it aborts, where the source hangs and its return %s",
   async (onReturn) => {

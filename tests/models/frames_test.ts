@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { Frames } from "../../src/models/_frames.ts";
 import { runs } from "../support/runs.ts";
 
