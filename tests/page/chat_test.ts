@@ -289,8 +289,12 @@ Deno.test({
     await page.getByRole("textbox", { name: "Message" }).fill("more");
     await page.locator(".composer:not(:has(button:text-is('Stop'))) button:text-is('Send'):enabled")
       .waitFor();
+    await page.getByText("Stopped before it began: the message is not part of the session.").waitFor();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("You said: more").waitFor();
     await page.reload();
-    await page.getByText("mail", { exact: true }).waitFor();
+    await page.getByText("You said: more").waitFor();
+    equal(await page.getByText("mail", { exact: true }).count(), 0);
     equal(await page.locator(".waiting").count(), 0);
     await page.context().close();
   },

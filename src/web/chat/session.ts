@@ -174,6 +174,10 @@ export class Session {
     this.#onChange();
     try {
       await turn.cancel();
+      if (turn.id === null) {
+        this.items.note("Stopped before it began: the message is not part of the session.", "plain");
+        return this.#onChange();
+      }
       if (this.standing === "paused") await this.load();
     } catch (error) {
       this.#stopped = null;

@@ -5438,6 +5438,10 @@ var Session = class {
     this.#onChange();
     try {
       await turn.cancel();
+      if (turn.id === null) {
+        this.items.note("Stopped before it began: the message is not part of the session.", "plain");
+        return this.#onChange();
+      }
       if (this.standing === "paused") await this.load();
     } catch (error) {
       this.#stopped = null;
