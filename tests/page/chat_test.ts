@@ -289,7 +289,7 @@ Deno.test({
     await page.getByRole("textbox", { name: "Message" }).fill("more");
     await page.locator(".composer:not(:has(button:text-is('Stop'))) button:text-is('Send'):enabled")
       .waitFor();
-    await page.getByText("Stopped before it began: the message is not part of the session.").waitFor();
+    await page.getByText("Stopped before it began: it is not part of the session.").waitFor();
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("You said: more").waitFor();
     await page.reload();

@@ -174,10 +174,6 @@ export class Session {
     this.#onChange();
     try {
       await turn.cancel();
-      if (turn.id === null) {
-        this.items.note("Stopped before it began: the message is not part of the session.", "plain");
-        return this.#onChange();
-      }
       if (this.standing === "paused") await this.load();
     } catch (error) {
       this.#stopped = null;
@@ -256,6 +252,7 @@ export class Session {
       }
       // It has paused before it was stopped: its end is to be read.
       if (turn.pending.length > 0 && this.isStopping) return await this.load();
+      if (turn.id === null) items.note("Stopped before it began: it is not part of the session.", "plain");
       this.pending = turn.pending;
       if (this.pending.length === 0) this.notice = "";
       this.#set(this.pending.length > 0 ? "paused" : "idle");
