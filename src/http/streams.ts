@@ -33,7 +33,7 @@ export async function* untilLost(
 
 /** Milliseconds between two looks for events that are told and not yet stored, which takes a quarter of a second. */
 const LOOK_MS = 50;
-/** Looks in vain before the store counts as failing: the turn stands still where nobody else reads it. */
+/** Looks in vain, one after the other, before the store counts as failing: without readers the turn stands still. */
 const LOOKS = 100;
 
 /**
@@ -68,7 +68,10 @@ export async function* before(
         yield event;
         next = eventNumber(event) + 1;
       }
-      if (found.length > 0) continue;
+      if (found.length > 0) {
+        looks = LOOKS;
+        continue;
+      }
       if (!isTold) break;
       if (looks-- === 0) throw storeFault(new Error(`Cannot follow the turn: found no event ${next} stored`));
       await clock.sleep(LOOK_MS, signal).catch(() => {});

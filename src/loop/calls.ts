@@ -38,7 +38,10 @@ export interface CallsOptions {
 
 /** What {@link runCalls} needs beside the calls. */
 export interface RunCallsOptions extends CallsOptions {
-  /** Whether calls that run are waited for, and no other is started. An aborted turn still starts them: each ends as aborted, in its place. */
+  /**
+   * Whether calls that run are waited for, and no other is started. An aborted turn still starts them: each ends as
+   * aborted, in its place.
+   */
   readonly isHalted: () => boolean;
   /** Runs a call inside something, such as a span. */
   readonly within: (call: Call, run: () => Promise<CallOutcome>) => Promise<CallOutcome>;

@@ -36,6 +36,7 @@ export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody
     const entry = await keep(turn, { step, answer });
     const { reason } = answer;
     const calls = callsOf(entry);
+    for (const { ref } of calls) turn.unbegun.add(ref);
     // Barrier: calls are stored before their tools start, so that no effect is without a record. An answer that asks
     // for none is stored with what comes next, mostly the end of the turn.
     if (calls.length > 0) await turn.flush();
@@ -85,7 +86,6 @@ async function keep(
     ...(usage === undefined ? {} : { usage }),
   };
   await turn.log.append(entry);
-  for (const { ref } of callsOf(entry)) turn.unbegun.add(ref);
   turn.steps = step;
   const { window, maxOutput } = turn.asking.budget;
   const limits = { bound: context.boundFrom(0), window, maxOutput };

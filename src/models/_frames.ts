@@ -58,10 +58,9 @@ function textAt({ before, after }: Place, data: string): string | null {
   if (end < before.length || data.slice(0, before.length) !== before || data.slice(end) !== after) {
     return null;
   }
-  const inner = data.slice(before.length, end);
-  if (!/["\\\p{Cc}]/u.test(inner)) return inner;
   try {
-    return JSON.parse(`"${inner}"`);
+    // Parsed, though most need not be: a slice would hold on to the read that it came with.
+    return JSON.parse(`"${data.slice(before.length, end)}"`);
   } catch {
     // It ends in the middle, and more follows.
     return null;

@@ -184,8 +184,8 @@ class MemoryStore implements Store {
     const lease = headOf(session)?.lease;
     const stored = session?.events.get(turn);
     if (!isReadable(turn, { last: stored?.at, lease, now: this.#clock.now() })) return null;
-    const events = (stored?.texts ?? [])
-      .filter((_, at) => (stored?.lasts[at] ?? 0) >= from)
+    const { lasts = [], texts = [] } = stored ?? {};
+    const events = texts.filter((_, place) => (lasts[place] ?? 0) >= from)
       .flatMap((text): readonly StoredEvent[] => JSON.parse(text))
       .filter((event) => eventNumber(event) >= from);
     return { events, lease: lease ?? null };

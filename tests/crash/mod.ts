@@ -1,7 +1,7 @@
 /**
  * `deno task test:crash`: the long proofs. Without an argument, rounds of killed processes (`SELVAGE_CRASH_ROUNDS`,
- * default 200); `contention`, `restarts` (processes that are told to go down) and `heap` are the others. `SELVAGE_SEED` repeats a run, as far as processes can be
- * repeated.
+ * default 200); `contention`, `restarts` (processes that are told to go down) and `heap` are the others. `SELVAGE_SEED`
+ * repeats a run, as far as processes can be repeated.
  */
 interface Report {
   /** Sentences on what does not hold. */
