@@ -196,12 +196,8 @@ export class TurnHost {
     { owner, key }: { readonly owner: Owner; readonly key: string },
   ): Promise<{ readonly turn: string | null; readonly cancelled: boolean }> {
     const turn = await forestall(this.#parts, { owner, key });
-    if (turn === null) return { turn, cancelled: true };
-    const cancelled = await this.cancel({ owner, turn });
-    if (cancelled !== null) return { turn, cancelled };
-    // It waits elsewhere: where it begins after all, it ends as soon as it looks.
-    await this.#parts.store.claim(owner, cancelName(turn), { value: true, ttlMs: CANCEL_KNOWN_MS });
-    return { turn: null, cancelled: true };
+    // Nothing is left to be ended of one whose session was deleted meanwhile.
+    return { turn, cancelled: turn === null || (await this.cancel({ owner, turn }) ?? false) };
   }
 
   /** Ends what runs here in a session that is about to go. */

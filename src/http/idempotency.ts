@@ -4,7 +4,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import { cancelled } from "../loop/acquire.ts";
+import { cancelled } from "../loop/turn_name.ts";
 import type { Owner, Store } from "../ports.ts";
 
 /** Milliseconds for which an idempotency key is known. */

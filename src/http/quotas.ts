@@ -5,9 +5,10 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
+import { turnName } from "../loop/turn_name.ts";
 import type { Clock, Owner, SessionKey, Store } from "../ports.ts";
 import { type Bucket, filled, giveBack, limitHeaders, take } from "./bucket.ts";
-import { leaseAt, turnName } from "./host/places.ts";
+import { leaseAt } from "./host/places.ts";
 import type { Limits } from "./limits.ts";
 import { Notes } from "./notes.ts";
 

@@ -6,8 +6,9 @@
 import { SelvageError } from "../core/errors.ts";
 import type { Clock, LeasedSession, LeaseRequest, SessionKey, Store } from "../ports.ts";
 import type { TurnPorts, TurnRequest } from "./agent.ts";
-import { cancelName, LEASE_TTL_MS } from "./journal.ts";
+import { LEASE_TTL_MS } from "./journal.ts";
 import { closeLeft, type LeftPlace } from "./left.ts";
+import { cancelled, isNever, turnName } from "./turn_name.ts";
 
 /** Milliseconds between two looks at a lease that somebody else holds. */
 const LEASE_POLL_MS = 250;
@@ -29,12 +30,20 @@ export async function takeLease(
 ): Promise<LeasedSession> {
   const { agentName: agent = "default", onDisconnect, onPaused } = request;
   const asked = { agent, owner: turn, turn, begin, ...(onDisconnect === undefined ? {} : { onDisconnect }) };
-  let hasWaited = false;
   const take = async () => {
-    // Nobody can have cancelled it before it was there.
-    if (hasWaited && await ports.store.claim(key, cancelName(turn)) !== undefined) throw cancelled();
-    hasWaited = true;
-    return await acquireFree(ports.store, { key, clock, request: asked, onPaused, onClosed: ports.onClosed });
+    try {
+      return await acquireFree(ports.store, {
+        key,
+        clock,
+        request: asked,
+        onPaused,
+        onClosed: ports.onClosed,
+      });
+    } catch (error) {
+      // One that is cancelled while it waits need not wait on.
+      if (isNever(await ports.store.claim(key, turnName(turn)))) throw cancelled();
+      throw error;
+    }
   };
   const isQueued = request.whenBusy === "enqueue";
   // The same turn, asked for twice at a time, is not waited for: whoever asks follows it.
@@ -44,11 +53,6 @@ export async function takeLease(
     isBusy: (running) => running !== turn,
     isPatient: isQueued,
   });
-}
-
-/** The error for a turn that was cancelled before it could begin. */
-export function cancelled(): SelvageError {
-  return new SelvageError("turn_aborted", "Cannot start the turn: it was cancelled before it had begun");
 }
 
 /** Takes a lease that nobody holds; what another turn left unfinished is closed first, unless it is to go on. */

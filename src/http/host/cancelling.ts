@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { cancelled } from "../../loop/acquire.ts";
+import { cancelled, keepFromBeginning } from "../../loop/turn_name.ts";
 import type { Owner } from "../../ports.ts";
 import { voidKey } from "../idempotency.ts";
 import type { HostParts } from "./parts.ts";
@@ -14,7 +14,7 @@ import { isStillborn } from "./starting.ts";
  *
  * @param parts The parts of the host.
  * @param request Whose key it is.
- * @returns The name that the turn has got, if any: it may have begun, and is to be cancelled by it.
+ * @returns The name of the turn where it has begun, and is to be cancelled by that; null where it never does.
  */
 export async function forestall(
   parts: HostParts,
@@ -25,7 +25,9 @@ export async function forestall(
     if (named === null) return null;
     const { turn, session } = named;
     if (await isStillborn(parts, { turn, key: { ...owner, session } })) continue;
+    if (!await keepFromBeginning(parts.store, { owner, turn })) return turn;
+    // It may wait here for its tools, its session or its place.
     parts.beginning.get(turn)?.abort(cancelled());
-    return turn;
+    return null;
   }
 }

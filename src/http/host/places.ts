@@ -5,6 +5,7 @@
  */
 import { eventNumber, type TurnEvent } from "../../loop/events.ts";
 import { pausedName } from "../../loop/pause.ts";
+import { isNever, turnName } from "../../loop/turn_name.ts";
 import type { Lease, Owner, SessionKey, Store } from "../../ports.ts";
 
 /** Characters of a turn's id. */
@@ -19,11 +20,6 @@ export interface StoredTurnPlace {
   readonly key: SessionKey;
 }
 
-/** The claim by which a turn is found for a day after it has begun. */
-export function turnName(turn: string): string {
-  return `turn/${turn}`;
-}
-
 /** Finds a turn by its id; null where there was none, or it is known no more. */
 export async function placeOf(
   store: Pick<Store, "claim">,
@@ -34,7 +30,7 @@ export async function placeOf(
   const found = (await store.claim(owner, turnName(turn)) ?? await store.claim(owner, pausedName(turn))) as
     | { readonly session: string }
     | undefined;
-  return found === undefined ? null : { turn, key: { ...owner, session: found.session } };
+  return found === undefined || isNever(found) ? null : { turn, key: { ...owner, session: found.session } };
 }
 
 /** The lease of a turn's session, whichever turn holds it; null for a turn that is over and of which nothing is left. */
