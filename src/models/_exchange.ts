@@ -1,5 +1,5 @@
-/** One request sent until its answer is complete, whatever its protocol. Private to the adapters. */
-import type { SelvageError } from "../core/errors.ts";
+/** Requests sent until their answer is complete, whatever their protocol. Private to the adapters. */
+import { SelvageError } from "../core/errors.ts";
 import type { ModelEvent } from "../ports.ts";
 import type { Assembler } from "./_assembler.ts";
 import { connect, type Connection } from "./_http.ts";
@@ -7,56 +7,77 @@ import { readStream, requireStream } from "./_read_stream.ts";
 import { isRetried, retryDelay } from "./_retry.ts";
 import type { Hosted } from "./hosted.ts";
 
-/** What {@link exchange} needs beside the place to send to. */
-export interface ExchangeOptions<Answer extends Assembler> {
+/** One request of an {@link exchange}. */
+export interface Sent {
   readonly body: Uint8Array<ArrayBuffer>;
-  readonly signal: AbortSignal;
   /** In place of those of the model. */
   readonly headers?: Hosted["headers"];
+}
+
+/** What {@link exchange} needs beside the place to send to. */
+export interface ExchangeOptions<Answer extends Assembler> {
+  /** What is sent next. */
+  readonly request: () => Sent;
+  readonly signal: AbortSignal;
   /** Starts an answer; called for each attempt. */
   readonly assemble: () => Answer;
+  /** Takes a complete answer: its last event, or null where another request goes on with it. */
+  readonly take: (answer: Answer) => ModelEvent | null;
+  /** Whether another request is to be sent in place of one that was refused, of whose answer nothing was seen. */
+  readonly isOtherwise?: (error: SelvageError) => boolean;
 }
 
 /**
- * Sends a request and yields what comes. It is sent again only after a rate limit, a server error or a failed
- * connection, and only while no part of the answer was seen.
+ * Sends a request and yields what comes; the connection is closed before the last event. It is sent again only after a
+ * rate limit, a server error or a failed connection, and only while no part of the answer was seen.
  *
- * @returns The complete answer, once the connection is closed.
+ * This is the one generator between a read of the network and the loop: each further one costs its share of every delta.
+ *
  * @throws The signal's reason, or what went wrong in the last attempt.
  */
 export async function* exchange<Answer extends Assembler>(
   hosted: Hosted,
-  options: ExchangeOptions<Answer>,
-): AsyncGenerator<ModelEvent, Answer> {
+  { assemble, isOtherwise = () => false, request, signal, take }: ExchangeOptions<Answer>,
+): AsyncGenerator<ModelEvent, void> {
+  signal.throwIfAborted();
   const { clock, context, maxRetries, stallMs, url } = hosted;
-  const { assemble, body, headers = hosted.headers, signal } = options;
   const fetch = hosted.fetch();
+  let sent = request();
   for (let attempt = 0;; attempt++) {
     let connection: Connection | undefined;
     let begun = false;
     let failure: SelvageError;
     try {
-      connection = await connect(url.href, {
-        fetch,
-        headers,
-        body,
-        clock,
-        stallMs,
-        signal,
-        context,
-      });
+      const { body, headers = hosted.headers } = sent;
+      connection = await connect(url.href, { fetch, headers, body, clock, stallMs, signal, context });
       await requireStream(connection, { context, now: clock.now() });
       const answer = assemble();
-      for await (const events of readStream(connection, answer, context)) {
+      const reader = readStream(connection, answer, context);
+      for (let events = await reader.next(); events !== null; events = await reader.next()) {
         for (const event of events) {
           begun = true;
           yield event;
         }
       }
       signal.throwIfAborted();
-      return answer;
+      connection.close();
+      const last = take(answer);
+      if (last !== null) {
+        begun = true;
+        yield last;
+        return;
+      }
+      sent = request();
+      attempt = -1;
+      continue;
     } catch (error) {
-      if (begun || attempt >= maxRetries || !isRetried(error)) throw error;
+      if (begun || !(error instanceof SelvageError)) throw error;
+      if (isOtherwise(error)) {
+        sent = request();
+        attempt = -1;
+        continue;
+      }
+      if (attempt >= maxRetries || !isRetried(error)) throw error;
       failure = error;
     } finally {
       // Also where the consumer leaves early: the provider then stops writing, and billing.

@@ -128,10 +128,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
     cancelReader();
   }
 
-  async function read(): Promise<Uint8Array | null> {
-    const reader = held.reader;
-    if (reader === undefined) return null;
-    return await watch.wait(reader.read);
+  function read(): Promise<Uint8Array | null> {
+    return held.reader === undefined ? Promise.resolve(null) : watch.wait(held.reader.read);
   }
 
   async function readText(maxBytes: number): Promise<string> {

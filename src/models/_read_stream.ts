@@ -45,23 +45,25 @@ export async function requireStream(
   throw refusal(status, body, { ...context, retryAfterMs: parseRetryAfter(headers.get("retry-after"), now) });
 }
 
-/**
- * Yields the events of each network read.
- *
- * @returns When the answer is complete.
- * @throws What the provider said instead; `model_stream_cut` when the stream ends before the answer does.
- */
-export async function* readStream(
-  connection: Connection,
-  answer: Assembler,
-  context: ErrorContext,
-): AsyncGenerator<readonly ModelEvent[], void> {
+/** What one network read after the other has brought of an answer. */
+export interface StreamReader {
+  /**
+   * The events of the next read that has any; null when the answer is complete.
+   *
+   * @throws What the provider said instead; `model_stream_cut` when the stream ends before the answer does.
+   */
+  next(): Promise<readonly ModelEvent[] | null>;
+}
+
+/** Reads an answer from its stream. */
+export function readStream(connection: Connection, answer: Assembler, context: ErrorContext): StreamReader {
   const decoder = new TextDecoder();
   let isStream = false;
   let received = 0;
   let idle = 0;
   let cut = false;
-  let isHurried = false;
+  // Whether the next look at an answer that is whole gives the rest its time.
+  let isToHurry = true;
   const parser = createParser({
     maxBufferSize: MAX_FRAME_CHARS,
     onComment: () => {
@@ -76,49 +78,57 @@ export async function* readStream(
       if (type === "max-buffer-size-exceeded") answer.failure ??= badResponse("a frame without end", context);
     },
   });
-  while (!answer.done && !cut) {
-    const bytes = await readOn(connection, answer, context);
-    received += bytes?.length ?? 0;
-    idle += bytes?.length ?? 0;
-    cut = bytes === null;
-    // Not every server ends its last frame: the blank line in its place costs nothing.
-    parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
-    const events = answer.drain();
-    if (events.length > 0) {
-      idle = 0;
-      connection.progress();
-      yield events;
-    } else if (idle > MAX_IDLE_BYTES && !answer.complete) {
-      answer.failure ??= badResponse(`${idle} bytes without a part of the answer`, context);
+
+  async function next(): Promise<readonly ModelEvent[] | null> {
+    for (;;) {
+      if (answer.failure !== undefined) throw answer.failure;
+      if (answer.done || cut) break;
+      if (answer.complete && isToHurry) {
+        isToHurry = false;
+        connection.within(REST_MS);
+      }
+      let bytes: Uint8Array | null;
+      try {
+        bytes = await connection.read();
+      } catch (error) {
+        bytes = endedBy(error, { answer, context });
+      }
+      received += bytes?.length ?? 0;
+      idle += bytes?.length ?? 0;
+      cut = bytes === null;
+      // Not every server ends its last frame: the blank line in its place costs nothing.
+      parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
+      const events = answer.drain();
+      if (events.length > 0) {
+        idle = 0;
+        // Some servers say with each frame that it is the last one: what comes after it counts anew.
+        isToHurry = true;
+        connection.progress();
+        return events;
+      }
+      if (idle > MAX_IDLE_BYTES && !answer.complete) {
+        answer.failure ??= badResponse(`${idle} bytes without a part of the answer`, context);
+      }
     }
-    if (answer.failure !== undefined) throw answer.failure;
-    // Some servers say with each frame that it is the last one: what comes after it counts anew.
-    if (answer.complete && !answer.done && (events.length > 0 || !isHurried)) {
-      isHurried = true;
-      connection.within(REST_MS);
+    if (answer.complete) {
+      const isRead = cut || received >= Number(connection.headers.get("content-length") ?? Infinity);
+      if (!isRead) await readOut(async () => await connection.read() === null, connection);
+      return null;
     }
+    if (received > 0 && !isStream) throw badResponse("a body that is no event stream", context);
+    throw streamCut(context);
   }
-  if (answer.complete) {
-    const isRead = cut || received >= Number(connection.headers.get("content-length") ?? Infinity);
-    if (!isRead) await readOut(async () => await connection.read() === null, connection);
-    return;
-  }
-  if (received > 0 && !isStream) throw badResponse("a body that is no event stream", context);
-  throw streamCut(context);
+
+  return { next };
 }
 
-/** Reads on; null at the end. */
-async function readOn(
-  connection: Connection,
-  answer: Assembler,
-  context: ErrorContext,
-): Promise<Uint8Array | null> {
-  try {
-    return await connection.read();
-  } catch (error) {
-    if (!(error instanceof SelvageError)) throw error;
-    // The provider has said that the answer is whole: only the end mark is missing, or the usage.
-    if (answer.complete) return null;
-    throw answer.begun && error.code === "model_unreachable" ? streamCut(context, error.cause) : error;
-  }
+/** What a read that failed leaves of an answer: null where it is whole without what was still to come. */
+function endedBy(
+  error: unknown,
+  { answer, context }: { readonly answer: Assembler; readonly context: ErrorContext },
+): null {
+  if (!(error instanceof SelvageError)) throw error;
+  // The provider has said that the answer is whole: only the end mark is missing, or the usage.
+  if (answer.complete) return null;
+  throw answer.begun && error.code === "model_unreachable" ? streamCut(context, error.cause) : error;
 }

@@ -96,42 +96,33 @@ export function anthropic(options: AnthropicOptions): Model {
   const bindingHeaders = Object.fromEntries(binding);
   const isBound = facts.thinking === "bound";
 
-  /** Sends one request until its answer is complete. */
-  async function* ask(
-    request: ModelRequest,
-    before: Answer,
-    signal: AbortSignal,
-  ): AsyncGenerator<ModelEvent, Answer> {
-    const body = encodeMessagesBody(request, {
-      model,
-      isBound,
-      providerTools: options.providerTools ?? [],
-      cache,
-      paused: before.parts,
-      ...(thinking === undefined ? {} : { thinking }),
-    });
-    const answer = yield* exchange(hosted, {
-      body: body.bytes,
+  function stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    let before: Answer = { parts: [], calls: 0, stopReason: "", usage: undefined };
+    let pauses = 0;
+    return exchange(hosted, {
+      request() {
+        const { bytes, isBinding } = encodeMessagesBody(request, {
+          model,
+          isBound,
+          providerTools: options.providerTools ?? [],
+          cache,
+          paused: before.parts,
+          ...(thinking === undefined ? {} : { thinking }),
+        });
+        return { body: bytes, ...(isBinding ? { headers: bindingHeaders } : {}) };
+      },
       signal,
       assemble: () => new MessageAssembler(context, { calls: before.calls }),
-      ...(body.isBinding ? { headers: bindingHeaders } : {}),
+      take(answer) {
+        before = join(before, answer);
+        const { calls, parts, stopReason } = before;
+        // Calls wait for our answer, not the provider's; and nothing at all cannot be continued.
+        const goesOn = stopReason === "pause_turn" && calls === 0 && parts.length > 0;
+        if (goesOn && pauses++ < MAX_PAUSES) return null;
+        if (stopReason === "model_context_window_exceeded" && parts.length === 0) throw noRoom(context);
+        return finishOf(before);
+      },
     });
-    return join(before, answer);
-  }
-
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-    signal.throwIfAborted();
-    let answer: Answer = { parts: [], calls: 0, stopReason: "", usage: undefined };
-    for (let pauses = 0;; pauses++) {
-      answer = yield* ask(request, answer, signal);
-      // Calls wait for our answer, not the provider's; and nothing at all cannot be continued.
-      const goesOn = answer.stopReason === "pause_turn" && answer.calls === 0 && answer.parts.length > 0;
-      if (!goesOn || pauses === MAX_PAUSES) break;
-    }
-    if (answer.stopReason === "model_context_window_exceeded" && answer.parts.length === 0) {
-      throw noRoom(context);
-    }
-    yield finishOf(answer);
   }
 
   return { id: model, window, maxOutput, dialect: "anthropic", tokenFactor, media: facts.media, stream };

@@ -62,14 +62,13 @@ export function openaiChat(options: OpenAIChatOptions): Model {
 
   const encoder = new ChatEncoder({ model, limitName });
 
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-    signal.throwIfAborted();
-    const answer = yield* exchange(hosted, {
-      body: encoder.encode(request),
+  function stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    return exchange(hosted, {
+      request: () => ({ body: encoder.encode(request) }),
       signal,
       assemble: () => new AnswerAssembler(context),
+      take: (answer) => answer.finish(),
     });
-    yield answer.finish();
   }
 
   return { id: model, window, maxOutput, dialect: "openai-chat", tokenFactor, media: facts.media, stream };

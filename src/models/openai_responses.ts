@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { SelvageError } from "../core/errors.ts";
 import { optionsOf, text } from "../core/options.ts";
 import type { Model, ModelEvent, ModelRequest } from "../ports.ts";
 import { ResponseAssembler } from "./_assemble_responses.ts";
@@ -85,30 +84,15 @@ export function openaiResponses(options: OpenAIResponsesOptions): Model {
     ...(reasoning === undefined ? {} : { reasoning }),
   });
 
-  async function* ask(
-    request: ModelRequest,
-    signal: AbortSignal,
-  ): AsyncGenerator<ModelEvent, ResponseAssembler> {
-    return yield* exchange(hosted, {
-      body: encoder.encode(request),
+  function stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    return exchange(hosted, {
+      request: () => ({ body: encoder.encode(request) }),
       signal,
       assemble: () => new ResponseAssembler(context, from),
+      take: (answer) => answer.finish(),
+      isOtherwise: ({ code, fields }) =>
+        code === "model_refused" && encoder.withdraw(request.messages, String(fields.upstream)),
     });
-  }
-
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-    signal.throwIfAborted();
-    let answer: ResponseAssembler | undefined;
-    while (answer === undefined) {
-      try {
-        answer = yield* ask(request, signal);
-      } catch (error) {
-        // Refused means that nothing of an answer was seen.
-        const isRefused = error instanceof SelvageError && error.code === "model_refused";
-        if (!isRefused || !encoder.withdraw(request.messages, String(error.fields.upstream))) throw error;
-      }
-    }
-    yield answer.finish();
   }
 
   return {
