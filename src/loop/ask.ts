@@ -24,6 +24,8 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   /** Called before each delta. */
   readonly onDelta: () => void;
+  /** Tells whoever follows the turn. */
+  readonly tell: (event: TurnEventBody) => Promise<void>;
   /** Called for each model that is passed over. */
   readonly onFallback: (fallback: ModelFallback) => void;
 }
@@ -37,37 +39,42 @@ export interface AskOptions {
  * @throws SelvageError `model_stream_cut` when the stream ends before that, `model_bad_response` when the answer
  *   is none; whatever the model throws; the signal's reason.
  */
-export async function* askModel(
+export async function askModel(
   { model, request }: { readonly model: Model; readonly request: ModelRequest },
-  { step, seq, signal, onDelta, onFallback }: AskOptions,
-): AsyncGenerator<TurnEventBody, Answer> {
+  { step, seq, signal, onDelta, onFallback, tell }: AskOptions,
+): Promise<Answer> {
   for await (const event of abortable(model.stream(request, signal), signal)) {
     switch (event.type) {
       case "finish": {
         const answer = answerOf(event);
-        yield* wholeParts(answer, step);
+        for (const part of wholeParts(answer, step)) await tell(part);
         return answer;
       }
       case "tool.input.delta": {
         const { type, call, name, delta } = event;
         onDelta();
-        yield { type, step, call, ref: `e${seq}.${call}`, name, delta };
+        await tell({ type, step, call, ref: `e${seq}.${call}`, name, delta });
         break;
       }
       case "text.delta":
       case "reasoning.delta":
         onDelta();
-        yield { type: event.type, step, text: event.text };
+        await tell({ type: event.type, step, text: event.text });
         break;
       case "part.end": {
         const { type, kind, providerOptions } = event;
         onDelta();
-        yield { type, step, kind, ...(providerOptions === undefined ? {} : { metadata: providerOptions }) };
+        await tell({
+          type,
+          step,
+          kind,
+          ...(providerOptions === undefined ? {} : { metadata: providerOptions }),
+        });
         break;
       }
       case "tool.input.end":
         onDelta();
-        yield { type: event.type, step, call: event.call, ref: `e${seq}.${event.call}` };
+        await tell({ type: event.type, step, call: event.call, ref: `e${seq}.${event.call}` });
         break;
       case "fallback":
         onFallback(event.fallback);

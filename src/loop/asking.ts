@@ -62,34 +62,37 @@ export class Asking {
    * Asks the model. A provider that finds the request too long gets one forced compaction and one retry.
    *
    * @param step The step.
-   * @param options `signal`: ends the call at once; `compactor`: makes room; `onFallback`: told of models passed over.
+   * @param options `signal`: ends the call at once; `compactor`: makes room; `onFallback`: told of models passed over;
+   *   `tell`: tells whoever follows the turn.
    */
-  async *ask(
+  async ask(
     step: number,
-    { signal, compactor, onFallback }: {
+    { signal, compactor, onFallback, tell }: {
       readonly signal: AbortSignal;
       readonly compactor: Compactor;
       readonly onFallback: (fallback: ModelFallback) => void;
+      readonly tell: (event: TurnEventBody) => Promise<void>;
     },
-  ): AsyncGenerator<TurnEventBody, Answer> {
+  ): Promise<Answer> {
     const { model } = this.#agent;
     for (let isFirst = true;; isFirst = false) {
       let isSilent = true;
       const seq = this.#context.entries.length;
       try {
         const onDelta = (): void => void (isSilent = false);
-        return yield* askModel({ model, request: this.#request(step) }, {
+        return await askModel({ model, request: this.#request(step) }, {
           step,
           seq,
           signal,
           onDelta,
           onFallback,
+          tell,
         });
       } catch (error) {
         const isTooLong = error instanceof SelvageError && error.code === "context_length_exceeded";
         if (!isTooLong || !isSilent || !isFirst) throw error;
         this.#learnWindow(error.fields["window"], compactor);
-        if (!(yield* compactor.refused())) throw error;
+        if (!(await compactor.refused())) throw error;
       }
     }
   }

@@ -22,10 +22,12 @@ import { Asking } from "./asking.ts";
 import { openCalls } from "./calls.ts";
 import { Compactor } from "./compactor.ts";
 import type { TurnEvent, TurnEventBody } from "./events.ts";
+import type { Give } from "./hand_over.ts";
 import { isDeleted, Journal } from "./journal.ts";
 import { retell } from "./left.ts";
 import { Mailbox } from "./mailbox.ts";
 import { storeMeter } from "./measures.ts";
+import { isDelta, observe } from "./observe.ts";
 import type { OpenedTurn } from "./open.ts";
 import { toolsOf } from "./recall.ts";
 import { addUsage, billedFor, reportFault, tokensOf } from "./report.ts";
@@ -66,6 +68,7 @@ export class TurnAtWork {
   readonly #called: Set<string>;
   /** Number of the next event. */
   #n: number;
+  #give: Give<TurnEvent> | null = null;
 
   /**
    * Puts a turn to work.
@@ -131,6 +134,7 @@ export class TurnAtWork {
       flag: head.flag ?? null,
       pinned: () => this.log.pinned,
       signal: this.signals.halt,
+      tell: (event) => this.tell(event),
       summarizer: summarizer === undefined ? null : {
         model: summarizer,
         graceMs,
@@ -166,6 +170,28 @@ export class TurnAtWork {
     const event = { ...body, id: `${this.id}:${this.#n++}` };
     this.journal.event(event);
     return event;
+  }
+
+  /** Hands events to whoever follows the turn; to nobody by null. */
+  listen(give: Give<TurnEvent> | null): void {
+    this.#give = give;
+  }
+
+  /**
+   * Tells whoever follows the turn, and waits until he asks for more: the turn stands still meanwhile. What is numbered
+   * already was noted before.
+   */
+  tell(told: TurnEventBody | TurnEvent): Promise<void> {
+    const event = "id" in told ? told : this.emit(told);
+    if (this.#give === null) return Promise.resolve();
+    if (isDelta(event)) return this.#give(event);
+    observe(this.telemetry, event);
+    return this.#give(event).then(() => this.telemetry.goesOn());
+  }
+
+  /** Tells one after the other. */
+  async tellAll(all: Iterable<TurnEventBody>): Promise<void> {
+    for (const event of all) await this.tell(event);
   }
 
   /** Stores what there is: behind everything flushed before, and with what the meter knows. */

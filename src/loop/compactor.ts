@@ -20,7 +20,7 @@ import {
   type SummarizerOptions,
   type Writing,
 } from "./background.ts";
-import { type AppliedEvent, type CompactionEvent, noteOf, type TurnEventBody } from "./events.ts";
+import { type AppliedEvent, noteOf, type TurnEventBody } from "./events.ts";
 import type { Journal } from "./journal.ts";
 
 /** The stored deferral. */
@@ -42,11 +42,14 @@ export interface CompactorOptions {
   readonly signal?: AbortSignal;
   /** Writes prose beside the ledger, while the turn goes on; null for none. */
   readonly summarizer: SummarizerOptions | null;
+  /** Tells whoever follows the turn. */
+  readonly tell: (event: TurnEventBody) => Promise<void>;
 }
 
 /** Checks thresholds, compacts, and keeps the flag. */
 export class Compactor {
   readonly #options: CompactorOptions;
+  readonly #tell: CompactorOptions["tell"];
   #budget: Budget;
   #flag: Flag | null;
   /** The last attempt that changed nothing: it is not repeated before something is appended, unless with more force. */
@@ -57,6 +60,7 @@ export class Compactor {
   /** Makes a compactor for one turn. */
   constructor(options: CompactorOptions) {
     this.#options = options;
+    this.#tell = options.tell;
     this.#budget = options.budget;
     this.#flag = options.flag;
   }
@@ -72,30 +76,30 @@ export class Compactor {
   }
 
   /** The check after something was appended, while siblings may still run. */
-  async *check(): AsyncGenerator<TurnEventBody, void> {
+  async check(): Promise<void> {
     const { policy } = this.#options;
     const budget = this.#budget;
     const reading = await this.#read(budget.compactAt);
-    yield this.#contextEvent(reading);
+    await this.#tellReading(reading);
     if (reading.tokens <= budget.compactAt) return;
     // What is on its way is spliced in at the next step boundary.
     if (this.#background !== null) return;
     // Policy `backward` is the theory to the letter: once deferred, wait for the turn boundary.
     if (policy === "backward" && this.isDeferred) return;
-    yield* this.#attempt({ policy, force: false, reason: "over_compact_at", resolved: "step" });
+    await this.#attempt({ policy, force: false, reason: "over_compact_at", resolved: "step" });
   }
 
   /** A summary that is on its way is not waited for over a pause: what it has not written by now, the ledger says. */
-  async *settle(): AsyncGenerator<TurnEventBody, void> {
-    yield* this.#splice(0);
+  async settle(): Promise<void> {
+    await this.#splice(0);
   }
 
   /** A deferral is honoured here, with any method: before `turn.finished`, or before the first call of the next turn. */
-  async *honour(): AsyncGenerator<TurnEventBody, void> {
+  async honour(): Promise<void> {
     // No summarizer works after a turn: what it has not written by now, the ledger says.
-    yield* this.#splice(0);
+    await this.#splice(0);
     if (!this.isDeferred) return;
-    yield* this.#attempt({ policy: "full", force: false, reason: "flag", resolved: "turn" });
+    await this.#attempt({ policy: "full", force: false, reason: "flag", resolved: "turn" });
   }
 
   /**
@@ -103,29 +107,30 @@ export class Compactor {
    *
    * @returns Whether the model may be called.
    */
-  async *admit(): AsyncGenerator<TurnEventBody, boolean> {
+  async admit(): Promise<boolean> {
     const { context, meter } = this.#options;
     const budget = this.#budget;
     await this.#dropUseless();
-    if (this.#background?.isDone === true) yield* this.#splice(0);
+    if (this.#background?.isDone === true) await this.#splice(0);
     if ((await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
     // The model cannot be called as it is: now the turn waits, for a while.
-    const isSpliced = yield* this.#splice(this.#options.summarizer?.graceMs ?? 0);
+    const isSpliced = await this.#splice(this.#options.summarizer?.graceMs ?? 0);
     if (isSpliced && (await this.#read(budget.stopAt)).tokens <= budget.stopAt) return true;
-    yield* this.#force("over_stop_at");
+    await this.#force("over_stop_at");
     const reading = await this.#read(budget.stopAt);
-    yield this.#contextEvent(reading);
+    await this.#tellReading(reading);
     if (reading.tokens <= budget.stopAt) return true;
     // Before a session is given up, a bill that cannot be true is set against a count of our own.
     if (meter.isBeyondBytes(context)) {
       meter.reset();
       const counted = await this.#read(budget.stopAt);
       if (counted.tokens <= budget.stopAt) {
-        yield this.#contextEvent(counted);
+        await this.#tellReading(counted);
         return true;
       }
     }
-    yield { type: "compaction", phase: "exhausted", reason: "over_stop_at", tokensBefore: reading.tokens };
+    const { tokens: tokensBefore } = reading;
+    await this.#tell({ type: "compaction", phase: "exhausted", reason: "over_stop_at", tokensBefore });
     return false;
   }
 
@@ -134,13 +139,13 @@ export class Compactor {
    *
    * @returns Whether anything changed.
    */
-  async *refused(): AsyncGenerator<TurnEventBody, boolean> {
+  async refused(): Promise<boolean> {
     const { context, meter } = this.#options;
     const budget = this.#budget;
     await meter.refuse(context, budget.window - budget.maxOutput);
     // The meter counts otherwise now, so that the same attempt may come out otherwise.
     this.#failed = { length: -1, strength: -1 };
-    return yield* this.#force("context_length_exceeded");
+    return await this.#force("context_length_exceeded");
   }
 
   /** Ends what works in the background: its turn is over. */
@@ -159,7 +164,7 @@ export class Compactor {
   }
 
   /** Puts the compaction in force that was prepared in the background, with prose if there is some by then. */
-  async *#splice(waitMs: number): AsyncGenerator<TurnEventBody, boolean> {
+  async #splice(waitMs: number): Promise<boolean> {
     const background = this.#background;
     if (background === null) return false;
     const { clock, signal, journal } = this.#options;
@@ -168,32 +173,32 @@ export class Compactor {
     // Only who has waited can have been told to stop meanwhile.
     if (waitMs > 0) signal?.throwIfAborted();
     this.#background = null;
-    return yield* this.#apply(background.planned, { reason: "over_compact_at", writing });
+    return await this.#apply(background.planned, { reason: "over_compact_at", writing });
   }
 
-  async *#force(reason: string): AsyncGenerator<TurnEventBody, boolean> {
+  async #force(reason: string): Promise<boolean> {
     // One compaction at a time: what is prepared is used first, and may be enough for the next request.
-    if (yield* this.#splice(0)) return true;
-    return yield* this.#attempt({ policy: "full", force: true, reason, resolved: "step" });
+    if (await this.#splice(0)) return true;
+    return await this.#attempt({ policy: "full", force: true, reason, resolved: "step" });
   }
 
   #read(threshold: number): Promise<MeterReading> {
     return this.#options.meter.read(this.#options.context, threshold);
   }
 
-  #contextEvent({ tokens, tier }: MeterReading): TurnEventBody {
+  #tellReading({ tokens, tier }: MeterReading): Promise<void> {
     const { window, compactAt, stopAt } = this.#budget;
-    return { type: "context", tokens, tier, window, compactAt, stopAt };
+    return this.#tell({ type: "context", tokens, tier, window, compactAt, stopAt });
   }
 
-  async *#attempt(
+  async #attempt(
     { policy, force, reason, resolved }: {
       readonly policy: "full" | "backward";
       readonly force: boolean;
       readonly reason: string;
       readonly resolved: "step" | "turn";
     },
-  ): AsyncGenerator<TurnEventBody, boolean> {
+  ): Promise<boolean> {
     const { context, meter, tools, pinned } = this.#options;
     const budget = this.#budget;
     const { length } = context.entries;
@@ -205,33 +210,34 @@ export class Compactor {
       case "nothing": {
         const was = this.isDeferred ? { resolved } : {};
         this.#setFlag(null);
-        yield { type: "compaction", phase: "nothing", reason: planned.reason, ...was };
+        await this.#tell({ type: "compaction", phase: "nothing", reason: planned.reason, ...was });
         return false;
       }
       case "planned":
         // Where the model cannot be called, and at a turn boundary, nobody is waited for.
         if (this.#options.summarizer === null || force || resolved === "turn") {
-          return yield* this.#apply(planned, { reason, resolved });
+          return await this.#apply(planned, { reason, resolved });
         }
-        yield* this.#prepare(planned, { reason, summarizer: this.#options.summarizer });
+        await this.#prepare(planned, { reason, summarizer: this.#options.summarizer });
         return false;
-      case "deferred":
-        this.#setFlag(planned.reason);
-        yield { type: "compaction", phase: "deferred", reason: planned.reason, nearest: planned.nearest };
+      case "deferred": {
+        const { reason: why, nearest } = planned;
+        this.#setFlag(why);
+        await this.#tell({ type: "compaction", phase: "deferred", reason: why, nearest });
         return false;
+      }
       case "rejected":
-        yield this.#rejected(planned);
-        return false;
+        return await this.#reject(planned);
       default:
         return planned satisfies never;
     }
   }
 
   /** Sets the summarizer to work; the view changes at a step boundary, when it has written. */
-  async *#prepare(
+  async #prepare(
     planned: PlannedCompaction,
     { reason, summarizer }: { readonly reason: string; readonly summarizer: SummarizerOptions },
-  ): AsyncGenerator<TurnEventBody, void> {
+  ): Promise<void> {
     const { context, meter, clock } = this.#options;
     const { method, cut, distance, pairs } = planned;
     this.#background = await startWriting(planned, {
@@ -241,47 +247,49 @@ export class Compactor {
       summarizer,
       clock,
     });
-    yield { type: "compaction", phase: "started", reason, method, cut, distance, pairs };
+    await this.#tell({ type: "compaction", phase: "started", reason, method, cut, distance, pairs });
   }
 
   /** Puts a planned compaction in force. */
-  async *#apply(
+  async #apply(
     planned: PlannedCompaction,
     { reason, resolved = "step", writing }: {
       readonly reason: string;
       readonly resolved?: "step" | "turn";
       readonly writing?: Writing;
     },
-  ): AsyncGenerator<TurnEventBody, boolean> {
+  ): Promise<boolean> {
     const { context, meter, journal } = this.#options;
     const prose = writing?.kind === "prose" ? { prose: writing.prose } : {};
     const outcome = await applyCompaction(context, planned, { meter, ...prose });
-    if (outcome.kind === "rejected") {
-      yield this.#rejected(outcome);
-      return false;
-    }
+    if (outcome.kind === "rejected") return await this.#reject(outcome);
     const wasDeferred = this.isDeferred;
     this.#setFlag(null);
     const { version } = context.view;
-    const event = applied(outcome, {
+    const { kind: _, ...facts } = outcome;
+    const event: AppliedEvent = {
+      type: "compaction",
+      phase: "applied",
+      ...facts,
       view: version,
       reason,
       summary: context.view.prose === undefined ? "ledger" : "ledger+prose",
       ...(wasDeferred ? { resolved } : {}),
       ...(writing?.kind === "none" ? { summaryFailure: writing.reason } : {}),
-    });
+    };
     const made = { at: context.entries.length, note: noteOf(event) };
     journal.change({ view: { version, value: { ...context.view, made } } });
-    yield event;
-    yield this.#contextEvent(await this.#read(this.#budget.compactAt));
+    await this.#tell(event);
+    await this.#tellReading(await this.#read(this.#budget.compactAt));
     return true;
   }
 
-  /** Sets the flag for a compaction that would have broken a promise, and says which. */
-  #rejected({ violations }: Extract<Compaction, { kind: "rejected" }>): CompactionEvent {
+  /** Sets the flag for a compaction that would have broken a promise, and tells which. */
+  async #reject({ violations }: Extract<Compaction, { kind: "rejected" }>): Promise<false> {
     const reason = violations[0]?.code ?? "invalid";
     this.#setFlag(`rejected:${reason}`);
-    return { type: "compaction", phase: "rejected", reason, violations };
+    await this.#tell({ type: "compaction", phase: "rejected", reason, violations });
+    return false;
   }
 
   #setFlag(reason: string | null): void {
@@ -289,12 +297,4 @@ export class Compactor {
     this.#flag = reason === null ? null : { reason, since: this.#flag?.since ?? this.#options.clock.now() };
     this.#options.journal.change({ flag: this.#flag });
   }
-}
-
-function applied(
-  outcome: Extract<Compaction, { kind: "applied" }>,
-  rest: Pick<AppliedEvent, "view" | "reason" | "resolved" | "summary" | "summaryFailure">,
-): AppliedEvent {
-  const { kind: _, ...facts } = outcome;
-  return { type: "compaction", phase: "applied", ...facts, ...rest };
 }

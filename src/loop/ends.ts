@@ -8,6 +8,7 @@ import type { Pause } from "../ports.ts";
 import type { TurnAtWork } from "./at_work.ts";
 import { openCalls } from "./calls.ts";
 import type { TurnEnd, TurnEvent, TurnEventBody } from "./events.ts";
+import { LEFT } from "./hand_over.ts";
 import { isDeleted } from "./journal.ts";
 import { PAUSED_KNOWN_MS, pausedName, pendingCalls } from "./pause.ts";
 import { answeredBy, errorEvent } from "./report.ts";
@@ -24,46 +25,48 @@ export function finished(reason: TurnEnd): Outcome {
 }
 
 /** What comes of a turn in which something was thrown. */
-export function* failed({ report, signals }: TurnAtWork, error: unknown): Generator<TurnEventBody, Outcome> {
+export async function failed(turn: TurnAtWork, error: unknown): Promise<Outcome> {
+  if (error === LEFT) throw error;
+  const { report, signals } = turn;
   if (signals.isPutDown) return { kind: "left" };
   const { isCancelled } = signals;
   // No tool goes on working for a turn that has failed.
   signals.fail(error);
-  if (!isCancelled) yield errorEvent(signals.reason, report);
+  if (!isCancelled) await turn.tell(errorEvent(signals.reason, report));
   return finished(isCancelled ? "aborted" : "error");
 }
 
 /** Ends a turn. The last event is numbered already: it is stored together with the end. */
-export async function* end(
-  turn: TurnAtWork,
-  outcome: Outcome,
-): AsyncGenerator<TurnEventBody | TurnEvent, void> {
+export async function end(turn: TurnAtWork, outcome: Outcome): Promise<void> {
   if (outcome.kind === "left") return await putDown(turn);
   let last: TurnEvent | null = null;
   try {
-    last = yield* outcome.kind === "paused" ? rest(turn, outcome.pause) : finish(turn, outcome.reason);
+    last = await (outcome.kind === "paused" ? rest(turn, outcome.pause) : finish(turn, outcome.reason));
   } catch (error) {
+    if (error === LEFT) throw error;
     // With its session the turn has ended as it was told to; any other failure is told.
     if (isDeleted(error)) last = turn.emit(finishedEvent(turn, "aborted"));
-    else if (outcome.kind === "paused" || outcome.reason !== "error") yield errorEvent(error, turn.report);
+    else if (outcome.kind === "paused" || outcome.reason !== "error") {
+      await turn.tell(errorEvent(error, turn.report));
+    }
   }
   turn.isEnded = true;
   // The lease is gone, or lost: no heartbeat while the last event waits to be taken.
   turn.journal.close();
-  yield last ?? finishedEvent(turn, "error");
+  await turn.tell(last ?? finishedEvent(turn, "error"));
 }
 
 /** Closes what is open, and stores the last event with the end of the lease. */
-async function* finish(turn: TurnAtWork, reason: TurnEnd): AsyncGenerator<TurnEventBody, TurnEvent> {
-  yield* closeAll(turn);
-  if (reason !== "aborted" && reason !== "error") yield* turn.compactor.honour();
+async function finish(turn: TurnAtWork, reason: TurnEnd): Promise<TurnEvent> {
+  await closeAll(turn);
+  if (reason !== "aborted" && reason !== "error") await turn.compactor.honour();
   return await release(turn, reason);
 }
 
 /** Leaves calls to wait: the last event and the pause are stored together, and the lease rests. */
-async function* rest(turn: TurnAtWork, pause: Pause): AsyncGenerator<TurnEventBody, TurnEvent> {
+async function rest(turn: TurnAtWork, pause: Pause): Promise<TurnEvent> {
   const { lease: { agent }, key } = turn.opened;
-  yield* turn.compactor.settle();
+  await turn.compactor.settle();
   const value = { session: key.session, agent };
   await turn.store.claim(key, pausedName(turn.id), { value, ttlMs: PAUSED_KNOWN_MS });
   const event = turn.emit({
@@ -99,7 +102,8 @@ export async function close(turn: TurnAtWork): Promise<void> {
   try {
     if (turn.isEnded) return;
     turn.isEnded = true;
-    for await (const body of closeAll(turn)) turn.emit(body);
+    turn.listen(null);
+    await closeAll(turn);
     await release(turn, "aborted");
   } catch {
     // The journal failed, which has been told or has no listener left; the lease then runs out by itself.
@@ -109,9 +113,9 @@ export async function close(turn: TurnAtWork): Promise<void> {
 }
 
 /** Closes open calls, and takes in what came too late to be answered: it stays in the log, for the next turn. */
-async function* closeAll(turn: TurnAtWork): AsyncGenerator<TurnEventBody, void> {
-  yield* turn.retell(await turn.log.abortOpenCalls());
-  yield* await turn.receive(await turn.mailbox.drain());
+async function closeAll(turn: TurnAtWork): Promise<void> {
+  await turn.tellAll(turn.retell(await turn.log.abortOpenCalls()));
+  await turn.tellAll(await turn.receive(await turn.mailbox.drain()));
 }
 
 async function release(turn: TurnAtWork, reason: TurnEnd): Promise<TurnEvent> {

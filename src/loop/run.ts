@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { loadTelemetry, type TurnTelemetry } from "../telemetry/telemetry.ts";
+import { loadTelemetry } from "../telemetry/telemetry.ts";
 import type { AnswerRequest, ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import { TurnAtWork } from "./at_work.ts";
 import { close, end, failed, type Outcome } from "./ends.ts";
-import type { TurnEvent, TurnEventBody } from "./events.ts";
+import type { TurnEvent } from "./events.ts";
+import type { Give } from "./hand_over.ts";
 import { openAnswered, openTurn, reopenTurn } from "./open.ts";
 import { playSteps } from "./steps.ts";
 import { takeAnswers, takeUp } from "./take_up.ts";
@@ -51,40 +52,33 @@ export class Turn {
     return new Turn(work);
   }
 
-  /** Spans and metrics. */
-  get telemetry(): TurnTelemetry {
-    return this.#work.telemetry;
-  }
-
-  /** Numbers an event and notes it for those who come later. */
-  emit(body: TurnEventBody): TurnEvent {
-    return this.#work.emit(body);
-  }
-
-  /** Plays the turn to its end, or to a pause. The last event is numbered already. */
-  async *run(): AsyncGenerator<TurnEventBody | TurnEvent, void> {
+  /** Plays the turn to its end, or to a pause. The last event is stored when it is told. */
+  async run(give: Give<TurnEvent>): Promise<void> {
     const work = this.#work;
+    const { telemetry } = work;
     const { isStarted, lease, agent, key } = work.opened;
-    if (!isStarted) {
-      const { turn } = lease;
-      yield { type: "turn.started", turn, session: key.session, agent: lease.agent, model: agent.model.id };
-    }
-    let outcome: Outcome;
+    work.listen(give);
     try {
-      outcome = (yield* takeUp(work)) ?? (yield* playSteps(work));
-    } catch (error) {
-      outcome = yield* failed(work, error);
+      if (!isStarted) {
+        const { turn } = lease;
+        const { model: { id: model } } = agent;
+        await work.tell({ type: "turn.started", turn, session: key.session, agent: lease.agent, model });
+      }
+      let outcome: Outcome;
+      try {
+        outcome = await telemetry.within(() => takeUp(work)) ?? await playSteps(work);
+      } catch (error) {
+        outcome = await failed(work, error);
+      }
+      await telemetry.within(() => end(work, outcome));
+    } finally {
+      this.leave();
+      await close(work);
     }
-    yield* end(work, outcome);
   }
 
   /** Aborts whatever is running, unless the turn has ended. */
   leave(): void {
     if (!this.#work.isEnded) this.#work.signals.fail(new DOMException("The client has gone", "AbortError"));
-  }
-
-  /** Ends what has not ended yet. */
-  async close(): Promise<void> {
-    await close(this.#work);
   }
 }

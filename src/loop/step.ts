@@ -32,6 +32,8 @@ export interface StepTurn {
   readonly unbegun: Set<string>;
   /** Whether clients have been told of a call. */
   isCalled(ref: string): boolean;
+  /** Tells whoever follows the turn. */
+  tell(event: TurnEventBody): Promise<void>;
 }
 
 /** The calls of an answer, sorted, and why the answer ended. */
@@ -46,15 +48,12 @@ export class StepCalls {
   }
 
   /** Runs the calls of a step that can be run; a pause where others wait. */
-  async *run(
-    step: number,
-    { waiting, ...here }: AnswerCalls,
-  ): AsyncGenerator<TurnEventBody, Pause | null> {
+  async run(step: number, { waiting, ...here }: AnswerCalls): Promise<Pause | null> {
     // They wait from now on; clients may begin with them while the others run.
     for (const call of pendingCalls(waiting, this.#turn.log.all)) {
-      if (!this.#turn.isCalled(call.ref)) yield callEvent(step, call);
+      if (!this.#turn.isCalled(call.ref)) await this.#turn.tell(callEvent(step, call));
     }
-    yield* this.#runCalls(step, here);
+    await this.#runCalls(step, here);
     // What a turn that is put down has not begun is left to who takes it up, also behind the last step.
     this.#turn.signals.halt.throwIfAborted();
     if (waiting.length === 0) return null;
@@ -75,10 +74,7 @@ export class StepCalls {
   }
 
   /** Runs calls of a step; each result is appended and checked as it lands. */
-  async *#runCalls(
-    step: number,
-    { run, refused, reason }: Omit<AnswerCalls, "waiting">,
-  ): AsyncGenerator<TurnEventBody, void> {
+  async #runCalls(step: number, { run, refused, reason }: Omit<AnswerCalls, "waiting">): Promise<void> {
     const progress = runCalls(run, {
       ...this.options(reason),
       isHalted: () => this.#turn.signals.isPutDown,
@@ -90,16 +86,16 @@ export class StepCalls {
     });
     for await (const made of progress) {
       if (made.kind === "started") {
-        yield callEvent(step, made.call);
+        await this.#turn.tell(callEvent(step, made.call));
         continue;
       }
       if (made.kind === "progress") {
-        yield progressEvent(step, made);
+        await this.#turn.tell(progressEvent(step, made));
         continue;
       }
       const entry = await this.result(step, { ...made.call, open: made.open, outcome: made.outcome });
-      yield resultEvent(entry, this.#turn.opened.context.shownOutput(entry));
-      yield* this.#turn.compactor.check();
+      await this.#turn.tell(resultEvent(entry, this.#turn.opened.context.shownOutput(entry)));
+      await this.#turn.compactor.check();
     }
   }
 

@@ -10,57 +10,61 @@ import { isPlausible } from "../tokens/usage.ts";
 import type { Answer } from "./ask.ts";
 import type { TurnAtWork } from "./at_work.ts";
 import { finished, type Outcome } from "./ends.ts";
-import type { TurnEvent, TurnEventBody } from "./events.ts";
+import type { TurnEventBody } from "./events.ts";
 import { addUsage, tokensOf } from "./report.ts";
 import { sortCalls } from "./waits.ts";
 
 /** Plays the steps of a turn from the next one on, to its end or to a pause. */
-export async function* playSteps(turn: TurnAtWork): AsyncGenerator<TurnEventBody | TurnEvent, Outcome> {
-  const { maxSteps = 50, maxTokens = Infinity } = turn.opened.agent;
-  yield* turn.compactor.honour();
+export async function playSteps(turn: TurnAtWork): Promise<Outcome> {
+  const { maxSteps = 50 } = turn.opened.agent;
+  await turn.compactor.honour();
   for (let step = turn.steps + 1; step <= maxSteps; step++) {
-    turn.signals.halt.throwIfAborted();
-    requireTokens(turn, maxTokens);
-    // Nobody knows of a turn before its first step.
-    if (step > 1) yield* await turn.receive(await turn.mailbox.take());
-    if (!(yield* turn.compactor.admit())) throw exhausted();
-    const started = turn.emit({ type: "step.started", step });
-    // Results are stored along with what begins behind them, while the model works; the next barrier waits for it.
-    if (step > 1) void turn.flush();
-    yield started;
-    const answer = yield* turn.asking.ask(step, {
-      signal: turn.signals.halt,
-      compactor: turn.compactor,
-      onFallback: turn.onFallback,
-    });
-    const entry = await keep(turn, { step, answer });
-    const { reason } = answer;
-    const calls = callsOf(entry);
-    for (const { ref } of calls) turn.unbegun.add(ref);
-    // Barrier: calls are stored before their tools start, so that no effect is without a record. An answer that asks
-    // for none is stored with what comes next, mostly the end of the turn.
-    if (calls.length > 0) await turn.flush();
-    yield* turn.compactor.check();
-    if (calls.length === 0) {
-      const outcome = yield* answered(turn, reason);
-      if (outcome !== null) return outcome;
-      continue;
-    }
-    const sorted = await sortCalls(calls, turn.calls.options(reason));
-    const pause = yield* turn.calls.run(step, { ...sorted, reason });
-    if (pause !== null) return { kind: "paused", pause };
-    if (reason === "content-filter") return finished(reason);
+    // What is done before a step has begun is done inside the one in hand.
+    await turn.telemetry.within(() => beginStep(turn, step));
+    const outcome = await turn.telemetry.within(() => playStep(turn, step));
+    if (outcome !== null) return outcome;
   }
   return finished("max-steps");
 }
 
+/** Makes room for a step, and tells that it has begun. */
+async function beginStep(turn: TurnAtWork, step: number): Promise<void> {
+  const { maxTokens = Infinity } = turn.opened.agent;
+  turn.signals.halt.throwIfAborted();
+  requireTokens(turn, maxTokens);
+  // Nobody knows of a turn before its first step.
+  if (step > 1) await turn.tellAll(await turn.receive(await turn.mailbox.take()));
+  if (!(await turn.compactor.admit())) throw exhausted();
+  const started = turn.emit({ type: "step.started", step });
+  // Results are stored along with what begins behind them, while the model works; the next barrier waits for it.
+  if (step > 1) void turn.flush();
+  await turn.tell(started);
+}
+
+/** Asks the model, and runs the calls that it asks for. Null where the turn goes on with another step. */
+async function playStep(turn: TurnAtWork, step: number): Promise<Outcome | null> {
+  const { compactor, onFallback, signals } = turn;
+  const tell = (event: TurnEventBody): Promise<void> => turn.tell(event);
+  const answer = await turn.asking.ask(step, { signal: signals.halt, compactor, onFallback, tell });
+  const entry = await keep(turn, { step, answer });
+  const { reason } = answer;
+  const calls = callsOf(entry);
+  for (const { ref } of calls) turn.unbegun.add(ref);
+  // Barrier: calls are stored before their tools start, so that no effect is without a record. An answer that asks
+  // for none is stored with what comes next, mostly the end of the turn.
+  if (calls.length > 0) await turn.flush();
+  await compactor.check();
+  if (calls.length === 0) return await answered(turn, reason);
+  const sorted = await sortCalls(calls, turn.calls.options(reason));
+  const pause = await turn.calls.run(step, { ...sorted, reason });
+  if (pause !== null) return { kind: "paused", pause };
+  return reason === "content-filter" ? finished(reason) : null;
+}
+
 /** The model has answered, and asks for nothing more: the end, unless something was said meanwhile. */
-export async function* answered(
-  turn: TurnAtWork,
-  reason: FinishReason,
-): AsyncGenerator<TurnEventBody, Outcome | null> {
+export async function answered(turn: TurnAtWork, reason: FinishReason): Promise<Outcome | null> {
   const received = await turn.mailbox.close();
-  yield* await turn.receive(received);
+  await turn.tellAll(await turn.receive(received));
   return received.length > 0 ? null : finished(reason === "tool-calls" ? "stop" : reason);
 }
 

@@ -9,7 +9,6 @@ import type { MatchedAnswers } from "./answers.ts";
 import type { TurnAtWork } from "./at_work.ts";
 import { type Call, openCalls } from "./calls.ts";
 import { finished, type Outcome } from "./ends.ts";
-import type { TurnEventBody } from "./events.ts";
 import { untoldOf } from "./left.ts";
 import { answered } from "./steps.ts";
 import { sortCalls } from "./waits.ts";
@@ -38,15 +37,15 @@ export async function takeAnswers(
  * has not begun, and what may be run twice, and closes the other open calls. Gives the end of a turn that had reached
  * it; a new turn has all before it.
  */
-export async function* takeUp(turn: TurnAtWork): AsyncGenerator<TurnEventBody, Outcome | null> {
+export async function takeUp(turn: TurnAtWork): Promise<Outcome | null> {
   const { told, answers } = turn.opened;
   const { ours, answer } = turn.log;
   if (ours.length === 0) {
     throw new SelvageError("turn_lost", "The turn is lost: its process ended before the input was stored");
   }
-  yield* turn.retell(untoldOf(ours, told));
+  await turn.tellAll(turn.retell(untoldOf(ours, told)));
   if (answer === undefined) return null;
-  if (answers !== undefined) yield* turn.compactor.check();
+  if (answers !== undefined) await turn.compactor.check();
   if (turn.pause.pending.length > 0) return { kind: "paused", pause: turn.pause };
   const { step, reason } = answer;
   const open = openCalls(turn.log.all).map(({ call }) => call);
@@ -60,13 +59,13 @@ export async function* takeUp(turn: TurnAtWork): AsyncGenerator<TurnEventBody, O
   const waiting = new Set(sorted.waiting.map(({ ref }) => ref));
   const isDue = (call: Call): boolean => !waiting.has(call.ref) && mayRun(call);
   const isLost = (call: Call): boolean => !waiting.has(call.ref) && !mayRun(call);
-  yield* turn.retell(await turn.log.abortOpenCalls(isLost));
-  const pause = yield* turn.calls.run(step, { ...sorted, run: open.filter(isDue), reason });
+  await turn.tellAll(turn.retell(await turn.log.abortOpenCalls(isLost)));
+  const pause = await turn.calls.run(step, { ...sorted, run: open.filter(isDue), reason });
   if (pause !== null) return { kind: "paused", pause };
   if (callsOf(answer).length > 0) return reason === "content-filter" ? finished(reason) : null;
   // Something was said after the answer that would have ended the turn.
   if (ours.at(-1)?.kind === "user") return null;
-  return yield* answered(turn, reason);
+  return await answered(turn, reason);
 }
 
 /** Whether a call that may have run before may run once more. */

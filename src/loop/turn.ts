@@ -1,11 +1,11 @@
 /**
- * Turns as async generators of events; every protocol encodes them.
+ * Turns as async iterations of events; every protocol encodes them.
  *
  * @module
  */
 import type { AnswerRequest, ResumeRequest, TurnPorts, TurnRequest } from "./agent.ts";
 import type { TurnEvent } from "./events.ts";
-import { isDelta, observe } from "./observe.ts";
+import { handOver } from "./hand_over.ts";
 import { Turn } from "./run.ts";
 
 /**
@@ -101,30 +101,10 @@ export function answerTurn(request: AnswerRequest, ports: TurnPorts): AsyncGener
   return play(() => Turn.answer(request, ports));
 }
 
-async function* play(open: () => Promise<Turn | null>): AsyncGenerator<TurnEvent, void> {
-  const turn = await open();
-  if (turn === null) return;
-  const { telemetry } = turn;
-  const events = turn.run();
-  const work = () => events.next();
-  let isQuiet = false;
-  try {
-    for (;;) {
-      // What is active is lost across a `yield`: from one event to the next the loop works inside the step in hand.
-      const next = await (isQuiet ? work() : telemetry.within(work));
-      if (next.done === true) return;
-      const event = "id" in next.value ? next.value : turn.emit(next.value);
-      isQuiet = isDelta(event);
-      if (!isQuiet) observe(telemetry, event);
-      yield event;
-    }
-  } finally {
-    // First the abort, then the unwinding: a model that hangs would hold a listener who has gone.
-    turn.leave();
-    try {
-      await events.return();
-    } finally {
-      await turn.close();
-    }
-  }
+function play(open: () => Promise<Turn | null>): AsyncGenerator<TurnEvent, void> {
+  let turn: Turn | null = null;
+  return handOver(async (give) => {
+    turn = await open();
+    await turn?.run(give);
+  }, () => turn?.leave());
 }

@@ -23,6 +23,7 @@ const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 
 const UNHEARD: TurnTelemetry = {
   within: (run) => run(),
+  goesOn: () => {},
   step: () => {},
   answered: () => {},
   tool: (_, run) => run(),

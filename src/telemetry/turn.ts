@@ -78,8 +78,12 @@ export class TurnSpans {
 
   /** Runs something inside the step in hand, so that spans it starts become its children. */
   within<Result>(run: () => Result): Result {
-    this.#since = this.#traced.clock.now();
     return context.with(this.#inStep, run);
+  }
+
+  /** The turn goes on behind an event that was taken. */
+  goesOn(): void {
+    this.#since = this.#traced.clock.now();
   }
 
   /** A step begins, and with it a call of the model. */

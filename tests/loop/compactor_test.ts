@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { computeBudget } from "../../src/compaction/budget.ts";
 import type { Context } from "../../src/compaction/context.ts";
 import { Compactor, type CompactorOptions } from "../../src/loop/compactor.ts";
-import type { TurnEventBody } from "../../src/loop/events.ts";
 import type { Journal } from "../../src/loop/journal.ts";
 import type { Commit, Entry } from "../../src/ports.ts";
 import { ContextMeter } from "../../src/tokens/meter.ts";
@@ -22,11 +21,14 @@ interface Rig {
   readonly context: Context;
   readonly compactor: Compactor;
   readonly changes: Omit<Commit, "entries">[];
+  /** What it has told while some work was done, readings left out, and what that gave. */
+  readonly told: <T>(work: Promise<T>) => Promise<[string[], T]>;
 }
 
 async function rig(entries: readonly Entry[], rest: Partial<CompactorOptions> = {}): Promise<Rig> {
   const context = await contextOf(entries);
   const changes: Omit<Commit, "entries">[] = [];
+  const lines: string[] = [];
   const compactor = new Compactor({
     context,
     budget,
@@ -38,32 +40,29 @@ async function rig(entries: readonly Entry[], rest: Partial<CompactorOptions> = 
     flag: null,
     pinned: () => [0],
     summarizer: null,
+    tell(event) {
+      if (event.type === "compaction") {
+        lines.push([event.phase, event.reason, event.resolved ?? ""].join(" ").trim());
+      }
+      return Promise.resolve();
+    },
     ...rest,
   });
-  return { context, compactor, changes };
-}
-
-/** What a compactor tells, readings left out. */
-async function told<T>(events: AsyncGenerator<TurnEventBody, T>): Promise<[string[], T]> {
-  const lines: string[] = [];
-  for (;;) {
-    const next = await events.next();
-    if (next.done === true) return [lines, next.value];
-    const event = next.value;
-    if (event.type === "compaction") {
-      lines.push([event.phase, event.reason, event.resolved ?? ""].join(" ").trim());
-    }
-  }
+  const told: Rig["told"] = async (work) => {
+    const given = await work;
+    return [lines.splice(0), given];
+  };
+  return { context, compactor, changes, told };
 }
 
 Deno.test("Compactor.check() reads the meter, and does no more under the threshold", async () => {
-  const { compactor, changes } = await rig(session([{}]));
+  const { compactor, changes, told } = await rig(session([{}]));
   const [lines] = await told(compactor.check());
   assert.deepEqual([lines, changes], [[], []]);
 });
 
 Deno.test("Compactor does not try again what changed nothing before something is appended", async () => {
-  const { compactor, context, changes } = await rig(openLog());
+  const { compactor, context, changes, told } = await rig(openLog());
   assert.deepEqual(await told(compactor.check()), [["deferred open_call"], undefined]);
   assert.deepEqual(changes, [{ flag: { reason: "open_call", since: 1_000 } }]);
   assert.deepEqual(await told(compactor.check()), [[], undefined]);
@@ -81,20 +80,20 @@ Deno.test("Compactor does not try again what changed nothing before something is
 
 Deno.test("Compactor keeps the time since which a compaction is due", async () => {
   const flag = { reason: "atom_too_wide", since: 5 };
-  const { compactor, changes } = await rig(openLog(), { flag });
+  const { compactor, changes, told } = await rig(openLog(), { flag });
   assert.equal(compactor.isDeferred, true);
   await told(compactor.honour());
   assert.deepEqual(changes, [{ flag: { reason: "open_call", since: 5 } }]);
 });
 
 Deno.test("Compactor clears a flag for which there is nothing left to do", async () => {
-  const { compactor, changes } = await rig(session([{}]), { flag: { reason: "open_call", since: 5 } });
+  const { compactor, changes, told } = await rig(session([{}]), { flag: { reason: "open_call", since: 5 } });
   assert.deepEqual(await told(compactor.honour()), [["nothing within_budget turn"], undefined]);
   assert.deepEqual(changes, [{ flag: null }]);
 });
 
 Deno.test("Compactor with policy backward waits for the turn boundary once it has deferred", async () => {
-  const { compactor, context } = await rig(openLog(), { policy: "backward" });
+  const { compactor, context, told } = await rig(openLog(), { policy: "backward" });
   assert.deepEqual((await told(compactor.check()))[0], ["deferred open_call"]);
   await context.append(result(3, "e1.1", prose(2_000)));
   await context.append(assistant(4, "Read."));
@@ -103,7 +102,7 @@ Deno.test("Compactor with policy backward waits for the turn boundary once it ha
 });
 
 Deno.test("Compactor with policy backward honours at a boundary what it deferred at the same length", async () => {
-  const { compactor } = await rig([...openLog(), result(3, "e1.1", "x"), assistant(4, "Read.")], {
+  const { compactor, told } = await rig([...openLog(), result(3, "e1.1", "x"), assistant(4, "Read.")], {
     policy: "backward",
   });
   assert.deepEqual((await told(compactor.check()))[0], ["deferred atom_too_wide"]);
@@ -112,17 +111,19 @@ Deno.test("Compactor with policy backward honours at a boundary what it deferred
 
 Deno.test("Compactor.admit() lets the model be called up to the ceiling, and by force makes room above it", async () => {
   const under = await rig(session([{ length: 17_000 }]));
-  assert.deepEqual(await told(under.compactor.admit()), [[], true]);
+  assert.deepEqual(await under.told(under.compactor.admit()), [[], true]);
   const over = await rig(session(Array.from({ length: 24 }, () => ({ length: 1_200 }))));
-  assert.deepEqual(await told(over.compactor.admit()), [["applied over_stop_at"], true]);
+  assert.deepEqual(await over.told(over.compactor.admit()), [["applied over_stop_at"], true]);
   const stuck = await rig([user(0, "The task."), assistant(1, prose(30_000))]);
-  const [lines, isAdmitted] = await told(stuck.compactor.admit());
+  const [lines, isAdmitted] = await stuck.told(stuck.compactor.admit());
   assert.equal(isAdmitted, false);
   assert.equal(lines.at(-1), "exhausted over_stop_at");
 });
 
 Deno.test("Compactor.refused() makes room although the meter says that there is enough", async () => {
-  const { compactor, context } = await rig(session(Array.from({ length: 6 }, () => ({ length: 1_200 }))));
+  const { compactor, context, told } = await rig(
+    session(Array.from({ length: 6 }, () => ({ length: 1_200 }))),
+  );
   const before = await context.exact(0, context.length);
   assert.ok(before < budget.compactTo * 1.15, "the meter would not compact");
   assert.deepEqual(await told(compactor.refused()), [["applied context_length_exceeded"], true]);
