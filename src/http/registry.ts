@@ -12,6 +12,8 @@ export interface TurnStart {
   readonly id: string;
   readonly key: SessionKey;
   readonly events: AsyncGenerator<TurnEvent, void>;
+  /** Shown each event before readers are: false where neither it nor anything behind it is to be told here. */
+  readonly isOurs: (event: TurnEvent) => boolean | Promise<boolean>;
   /** Ends the turn. */
   readonly stop: AbortController;
   readonly onDisconnect: OnDisconnect;
@@ -34,7 +36,7 @@ export class FollowedTurn {
   /** Makes a turn out of its events, of which none was taken. */
   constructor(start: TurnStart) {
     this.#start = start;
-    this.#broadcast = new Broadcast(start.events, start.onEnd);
+    this.#broadcast = new Broadcast(start.events, start);
   }
 
   /** Number of its first event here; what was before a takeover is in the store alone. */

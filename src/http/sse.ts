@@ -34,7 +34,7 @@ const WRITE_CHARS = 16_384;
  * Turns of the microtask queue for which a write waits for one more event: more than it takes from the model to here
  * (about twenty), so that events of one read of the model come together, and no time at all.
  */
-const TURNS = 32;
+const TURNS = 24;
 
 /** Awaited again and again; anything else would be wrapped each time. */
 const NOW = Promise.resolve();

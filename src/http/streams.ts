@@ -12,22 +12,29 @@ import { isRetryable } from "./problem.ts";
 import type { Following } from "./registry.ts";
 
 /**
- * The events of a turn until another process has taken it over, as from one that stood still for too long. Nothing
- * is said of an end then: the turn goes on there, and clients that come again are told so. `tell` is shown each event
- * on its way: one generator does both, for each costs its share of every delta.
+ * Says of each event of a turn whether it is to be told here. From the moment on when another process has taken the turn
+ * over, as from one that stood still for too long, none is: nothing is said of an end then, since the turn goes on there,
+ * and clients that come again are told so.
+ *
+ * @param options `isElsewhere`: whether the turn goes on in another process; `tell`: shown each event that is told.
  */
-export async function* untilLost(
-  events: AsyncGenerator<TurnEvent, void>,
+export function untilLost(
   { isElsewhere, tell = () => {} }: {
     readonly isElsewhere: () => Promise<boolean>;
-    readonly tell?: (event: TurnEvent) => void;
+    readonly tell?: ((event: TurnEvent) => void) | undefined;
   },
-): AsyncGenerator<TurnEvent, void> {
-  for await (const event of events) {
+): (event: TurnEvent) => boolean | Promise<boolean> {
+  return (event) => {
     // Where the session was deleted, the lease is lost as well, and this is the end.
-    if (event.type === "error" && event.code === "lease_lost" && await isElsewhere()) return;
+    if (event.type === "error" && event.code === "lease_lost") return whereLost(event);
     tell(event);
-    yield event;
+    return true;
+  };
+
+  async function whereLost(event: TurnEvent): Promise<boolean> {
+    if (await isElsewhere()) return false;
+    tell(event);
+    return true;
   }
 }
 

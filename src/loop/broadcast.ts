@@ -26,9 +26,18 @@ interface Reader {
   wake: () => void;
 }
 
+/** What a {@link Broadcast} asks and tells on its way. */
+export interface BroadcastOptions {
+  /** Shown each event before readers are: false where neither it nor anything behind it is to be told. Default: all are. */
+  readonly isOurs?: (event: TurnEvent) => boolean | Promise<boolean>;
+  /** Called once when there are no more events, or the turn has thrown. */
+  readonly onEnd?: () => void;
+}
+
 /** Shares one run of a turn. */
 export class Broadcast {
   readonly #source: AsyncGenerator<TurnEvent, void>;
+  readonly #isOurs: NonNullable<BroadcastOptions["isOurs"]>;
   readonly #onEnd: () => void;
   readonly #readers = new Set<Reader>();
   readonly #events: TurnEvent[] = [];
@@ -43,10 +52,14 @@ export class Broadcast {
    * Wraps the events of a turn; nothing is taken from them before somebody reads.
    *
    * @param source The events.
-   * @param onEnd Called once when there are no more, or the turn has thrown.
+   * @param options What it asks and tells.
    */
-  constructor(source: AsyncGenerator<TurnEvent, void>, onEnd: () => void = () => {}) {
+  constructor(
+    source: AsyncGenerator<TurnEvent, void>,
+    { isOurs = () => true, onEnd = () => {} }: BroadcastOptions = {},
+  ) {
     this.#source = source;
+    this.#isOurs = isOurs;
     this.#onEnd = onEnd;
   }
 
@@ -168,8 +181,15 @@ export class Broadcast {
   async #take(): Promise<void> {
     try {
       const { done, value } = await this.#source.next();
-      if (done === true) this.#isDone = true;
-      else this.#hold(value);
+      if (done === true) {
+        this.#isDone = true;
+        return;
+      }
+      const isOurs = this.#isOurs(value);
+      // Hardly ever has it to be waited for: a promise for each delta would be one too many.
+      if (isOurs === true || await isOurs) return this.#hold(value);
+      this.#isDone = true;
+      await this.#source.return();
     } catch (error) {
       this.#failure = { error };
       this.#isDone = true;

@@ -45,14 +45,11 @@ export async function addTurn(
     ? {}
     : turnTeller({ log, clock, key, turn, hasContent, ...told });
   const ports: TurnPorts = { store, clock, onClosed: closedTeller(log, key), ...hooks };
-  const played = untilLost(events(ports), {
-    isElsewhere: async () => await leaseAt(store, { key, turn }) !== null,
-    ...(tell === undefined ? {} : { tell }),
-  });
   return await registry.add({
     id: turn,
     key,
-    events: played,
+    events: events(ports),
+    isOurs: untilLost({ isElsewhere: async () => await leaseAt(store, { key, turn }) !== null, tell }),
     stop,
     onDisconnect,
     onEnd() {
