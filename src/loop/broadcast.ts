@@ -6,6 +6,7 @@
  * @module
  */
 import { eventNumber, type TurnEnd, type TurnEvent } from "./events.ts";
+import { DONE, type Read, Reader } from "./reader.ts";
 
 /** One reader of a turn. */
 export interface Follower {
@@ -16,15 +17,6 @@ export interface Follower {
 
 /** Events that are held although every reader has them: one that comes back at once wants these. */
 const HELD = 16;
-
-/** Where a reader is. */
-interface Reader {
-  /** Events of the turn in front of the one that it takes next. */
-  at: number;
-  isHere: boolean;
-  /** Ends its waiting. */
-  wake: () => void;
-}
 
 /** What a {@link Broadcast} asks and tells on its way. */
 export interface BroadcastOptions {
@@ -95,10 +87,9 @@ export class Broadcast {
    *
    * @throws What the turn threw.
    */
-  advance(): Promise<void> {
-    if (this.#failure !== null) return Promise.reject(this.#failure.error);
-    if (this.#isDone) return Promise.resolve();
-    return this.#step ??= this.#take();
+  async advance(): Promise<void> {
+    if (!this.#isDone) await (this.#step ??= this.#take());
+    if (this.#failure !== null) throw this.#failure.error;
   }
 
   /**
@@ -106,45 +97,32 @@ export class Broadcast {
    * `leave` is called.
    */
   follow(from = 0): Follower {
-    const reader: Reader = { at: this.#indexOf(from), isHere: true, wake: () => {} };
+    const reader = new Reader(this.#read, { at: this.#indexOf(from), from });
     this.#readers.add(reader);
-    const leave = (): void => {
-      reader.isHere = false;
+    return { events: reader, leave: () => this.#read.leave(reader) };
+  }
+
+  /** What readers do with it. */
+  readonly #read: Read = {
+    take: (reader) => {
+      if (!this.#readers.has(reader)) return DONE;
+      while (reader.at < this.#end) {
+        const event = this.#events[reader.at++ - this.#gone];
+        if (event === undefined || eventNumber(event) < reader.from) continue;
+        // It may have asked for more than there was. Numbers rise: behind the first that will do, all do.
+        reader.from = -Infinity;
+        return { done: false, value: event };
+      }
+      if (!this.#isDone) return null;
+      this.#readers.delete(reader);
+      return DONE;
+    },
+    more: () => void (this.#step ??= this.#take()),
+    leave: (reader) => {
       this.#readers.delete(reader);
       reader.wake();
-    };
-    return { events: this.#read(from, { reader, leave }), leave };
-  }
-
-  async *#read(
-    from: number,
-    { reader, leave }: { readonly reader: Reader; readonly leave: () => void },
-  ): AsyncGenerator<TurnEvent, void> {
-    try {
-      let isThere = false;
-      for (; reader.isHere; reader.at++) {
-        while (reader.at >= this.#end && reader.isHere) {
-          if (this.#isDone) return;
-          await this.#wait(reader);
-        }
-        const event = this.#events[reader.at - this.#gone];
-        if (event === undefined || !reader.isHere) return;
-        // A reader may ask for more than there is yet. Numbers rise: behind the first that will do, all do.
-        isThere ||= eventNumber(event) >= from;
-        if (isThere) yield event;
-      }
-    } finally {
-      leave();
-    }
-  }
-
-  /** Waits for one more event. Who leaves does not wait for it: it may take as long as a tool does. */
-  #wait(reader: Reader): Promise<void> {
-    return new Promise((resolve, reject) => {
-      reader.wake = resolve;
-      this.advance().then(resolve, reject);
-    });
-  }
+    },
+  };
 
   /** Where events come next. */
   get #end(): number {
@@ -178,25 +156,24 @@ export class Broadcast {
     }
   }
 
+  /** Takes one more event. What the turn throws is told to each reader that waits, and never thrown here. */
   async #take(): Promise<void> {
     try {
       const { done, value } = await this.#source.next();
-      if (done === true) {
-        this.#isDone = true;
-        return;
-      }
-      const isOurs = this.#isOurs(value);
+      const isOurs = done !== true && this.#isOurs(value);
       // Hardly ever has it to be waited for: a promise for each delta would be one too many.
-      if (isOurs === true || await isOurs) return this.#hold(value);
-      this.#isDone = true;
-      await this.#source.return();
+      if (done !== true && (isOurs === true || await isOurs)) this.#hold(value);
+      else {
+        this.#isDone = true;
+        await this.#source.return();
+      }
     } catch (error) {
       this.#failure = { error };
       this.#isDone = true;
-      throw error;
-    } finally {
-      this.#step = null;
-      if (this.#isDone) this.#onEnd();
+      for (const reader of this.#readers) reader.fail(error);
     }
+    this.#step = null;
+    for (const reader of this.#readers) reader.wake();
+    if (this.#isDone) this.#onEnd();
   }
 }
