@@ -58,6 +58,8 @@ export async function* replay(
     if (lease.expires <= clock.now()) {
       // Who answers it goes on with it; nobody else does.
       if (isPaused(lease)) return;
+      // Nor who was told to stop while the store was asked: nobody would read on, or another process is to go on.
+      if (signal.aborted) return;
       try {
         const events = await takeOver(lease, next);
         if (events === null) return;

@@ -1,8 +1,11 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import * as z from "zod";
 import { createApp } from "../../src/http/mod.ts";
+import { replay } from "../../src/http/replay.ts";
+import { systemClock } from "../../src/loop/clock.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { scripted } from "../../src/models/scripted.ts";
+import type { Store } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { ManualClock } from "../support/clock.ts";
 import { type Frame, parseFrames, readFrames } from "../support/sse.ts";
@@ -142,6 +145,25 @@ Deno.test("POST /v1/turns/:id/cancel ends a turn, closes its calls, and says so 
   ok(state?.entries.some((entry) => entry.kind === "result" && entry.status === "aborted"));
   const again = await app.request(`/v1/turns/${turn}/cancel`, { method: "POST" });
   deepEqual(await again.json(), { turn, cancelled: false });
+});
+
+Deno.test("a reader that is told to stop while the store is asked takes no turn over, and ends", async () => {
+  const stop = new AbortController();
+  const key = { tenant: "local", session: "s" };
+  const inner = memoryStore();
+  await inner.acquire(key, { agent: "default", owner: "gone", turn: "t1", ttlMs: 0 });
+  const store: Store = {
+    ...inner,
+    events: async (...asked) => {
+      const found = await inner.events(...asked);
+      stop.abort();
+      return found;
+    },
+  };
+  const takeOver = () => Promise.reject(new Error("The turn was taken over"));
+  const place = { key, turn: "t1" };
+  const events = replay(place, { store, clock: systemClock, from: 0, signal: stop.signal, takeOver });
+  deepEqual(await Array.fromAsync(events), []);
 });
 
 Deno.test("turns of another tenant, and turns that never were, are not found", async () => {
