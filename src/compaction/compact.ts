@@ -140,7 +140,8 @@ export async function planCompaction(
   const { told } = retained;
   // As many bytes as the reserve has tokens: about a quarter of it.
   const lines = [...context.view.ledger, ...ledgerLines(removed, options.tools, { told, bytes: reserve })];
-  const trims = new Map(context.view.trims.filter(([at]) => at >= next.cut));
+  // What stays is shown as it was: whole again, a pinned result would take more than the plan has charged for it.
+  const trims = new Map(context.view.trims.filter(([at]) => at >= next.cut || next.pinned.includes(at)));
   for (const { message, tokens } of plan.trims) {
     const at = context.seqOf(message);
     if (at !== null) trims.set(at, await context.limitOf(message, { tokens, floor }));

@@ -89,6 +89,19 @@ Deno.test("retained results stay under their cap: the newest have it, the others
   );
 });
 
+Deno.test.each(["latest", "always"] as const)(
+  "a result that was shortened in the tail and is retained then goes on as it was shown: %s",
+  async (retain) => {
+    const bench = await run(
+      retain,
+      replies(...reads(5), calls("plan", { n: 1, length: 8_000 }), ...reads(25, 20), { text: "Done." }),
+    );
+    deepEqual(plansIn(bench.requests.at(-1) as ModelRequest), [1]);
+    const { trims, pinned, cut } = (await bench.state()).view as StoredView;
+    ok(trims.some(([seq]) => seq < cut && pinned.includes(seq)), "it stands before the cut, shortened");
+  },
+);
+
 Deno.test("a result that is retained keeps the whole of its round: no pair is severed", async () => {
   const both = { calls: [...(calls("plan", { n: 7 }).calls ?? []), { name: "read", input: { n: 3 } }] };
   const bench = await run("latest", replies(both, ...reads(45), { text: "Done." }), 12_000);
