@@ -51,6 +51,16 @@ export function pinnedEntries(
 }
 
 /**
+ * The pins of the entries that a branch shares with the one that it leaves: in it the same number is another entry.
+ *
+ * @param pins By ref, as the head of a session has them.
+ * @param at The first entry that it does not share.
+ */
+export function sharedPins(pins: Readonly<Record<string, boolean>>, at: number): Record<string, boolean> {
+  return Object.fromEntries(Object.entries(pins).filter(([ref]) => entryOfRef(ref) < at));
+}
+
+/**
  * Why an atom stays verbatim. `caller`: by a pin; `turn`: a message of the user, for as long as its turn ran; `tool`: by
  * `retain`; `released`: let go, until a later compaction records it.
  */
@@ -98,9 +108,8 @@ export function withPins(
   const back = whole.filter((seq) => seq < view.cut && !shown.has(seq));
   const trims = view.trims.filter(([seq]) => !pinned.includes(seq));
   if (back.length === 0 && trims.length === view.trims.length) return view;
-  const { made: _, ...rest } = view;
   return {
-    ...rest,
+    ...view,
     version: view.version + 1,
     pinned: [...new Set([...view.pinned, ...back])].sort((a, b) => a - b),
     trims,

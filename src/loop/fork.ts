@@ -5,6 +5,7 @@
  * @module
  */
 import type { StoredView } from "../compaction/context.ts";
+import { pinnedEntries, sharedPins, withPins } from "../compaction/pins.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Commit, Entry, SessionHead, SessionKey, SessionState, Store } from "../ports.ts";
 import type { TurnRequest } from "./agent.ts";
@@ -65,20 +66,29 @@ async function left(
     );
   }
   const version = viewAt(from, at);
-  const view = version === 0 ? null : (await store.read(key, { branch, view: version }))?.view ?? null;
-  const fork = { from: branch, at, view: view === null ? 0 : version };
+  const made = version === 0
+    ? null
+    : (await store.read(key, { branch, view: version }))?.view as StoredView | undefined ?? null;
+  const fork = { from: branch, at, view: made === null ? 0 : version };
   // What was due in the branch that is left says nothing of this one, nor does its bill.
-  const { flag: _flag, meter, ...head }: SessionHead = from.head;
+  const { flag: _flag, meter, pins: all, ...head }: SessionHead = from.head;
+  const pins = all && sharedPins(all, at);
+  // What has been pinned since that view was made, it does not show.
+  const view = made && withPins(made, entries, pinnedEntries(entries, pins));
   return {
     head: {
       ...head,
       length: at,
-      view: fork.view,
+      view: view?.version ?? 0,
+      ...(pins === undefined ? {} : { pins }),
       ...(meter === undefined ? {} : { meter: unbilled(meter) }),
     },
     entries,
     view,
-    before: { fork },
+    before: {
+      fork,
+      ...(view === null || view === made ? {} : { view: { version: view.version, value: view } }),
+    },
   };
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 import { SelvageError } from "../core/errors.ts";
-import { entryOfRef } from "../compaction/render.ts";
+import { sharedPins } from "../compaction/pins.ts";
 import { branchesOf } from "../loop/branches.ts";
 import { isPaused } from "../loop/pause.ts";
 import type { Commit, Fork, Lease, LeaseRequest, SessionHead, SessionKey } from "../ports.ts";
@@ -177,11 +177,9 @@ function withFork<Head extends SessionHead>(key: SessionKey, head: Head, { from,
   }
   const made = { parent: from, at, base: view, length: at, view };
   const { pins } = head;
-  // What the new branch does not share, it has not pinned: the same number is another entry there.
-  const shared = Object.entries(pins ?? {}).filter(([ref]) => entryOfRef(ref) < at);
   return {
     ...head,
-    ...(pins === undefined ? {} : { pins: Object.fromEntries(shared) }),
+    ...(pins === undefined ? {} : { pins: sharedPins(pins, at) }),
     branch: branches.length,
     branches: [...branches, made],
     length: at,

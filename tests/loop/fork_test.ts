@@ -1,6 +1,7 @@
 /** Turns that leave the log for a branch of their own, and turns that bring a history along. */
 import assert from "node:assert/strict";
 import type { StoredView } from "../../src/compaction/context.ts";
+import { setPin } from "../../src/loop/pins.ts";
 import type { Entry, UserEntry } from "../../src/ports.ts";
 import type { ScriptedReply } from "../../src/models/scripted.ts";
 import { assertAccounted, overflow } from "../support/requests.ts";
@@ -96,6 +97,34 @@ Deno.test("a fork takes the view along that was made before it, and no later one
     assert.equal(overflow(request, 8_000), 0);
   }
   assert.deepEqual((await bench.store.read(KEY, { branch: 0 }))?.view, whole.view);
+});
+
+Deno.test("a fork shows what was pinned after its view was made, and takes no pin of an entry along that it leaves", async () => {
+  const read = (n: number): ScriptedReply => calls("read", { n, length: 1_500 });
+  const turn = (from: number): ScriptedReply[] => [
+    ...Array.from({ length: 14 }, (_, n) => read(from + n)),
+    { text: "done" },
+  ];
+  const bench = new Bench({ tools, window: 8_000, script: replies(...turn(0), ...turn(20), ...turn(40)) });
+  await bench.run("first task");
+  const { entries: { length } } = await bench.state();
+  await bench.run("second task");
+  const place = { key: KEY, agent: bench.agent, store: bench.store, clock: bench.clock };
+  const left = `e${length + 3}.0`;
+  for (const ref of ["e3.0", left]) await setPin(place, { ref, pinned: true });
+  const requests = bench.requests.length;
+  await bench.run("third task", { fork: { at: length } });
+  const { entries, head, view } = await bench.assertSound();
+  assert.deepEqual(head.pins, { "e3.0": true });
+  for (const request of bench.requests.slice(requests)) {
+    assertAccounted(request, entries);
+    assert.equal(overflow(request, 8_000), 0);
+    const shown = JSON.stringify(request.messages);
+    assert.ok(shown.includes(prose(1_500, 1)), "what is pinned, to the letter");
+  }
+  const { pinned, cut } = view as StoredView;
+  assert.ok(cut > length + 5, "the branch was compacted");
+  assert.ok(!pinned.includes(length + 3), `${pinned}: in the branch another call has the ref ${left}`);
 });
 
 Deno.test("the entry behind a compaction tells of it, across turns", async () => {
