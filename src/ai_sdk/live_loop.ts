@@ -100,8 +100,8 @@ export class LiveLoop {
     loop.#known = { to: seen, caps: new Map(found?.caps) };
     // Room is made before results are given a share of it.
     if (last < seen || last === entries.length) return loop;
-    await loop.#tell(loop.#compactor.check());
-    await loop.#tell(loop.#compactor.admit());
+    await loop.#compactor.check();
+    await loop.#compactor.admit();
     return loop;
   }
 
@@ -138,6 +138,8 @@ export class LiveLoop {
       flag: null,
       pinned: () => this.#pinned(),
       summarizer: summarizer === null ? null : { model: summarizer, graceMs, ownRequest: null },
+      // deno-lint-ignore require-await
+      tell: async (event) => options.onEvent(event as CompactStepsEvent),
     });
   }
 
@@ -170,13 +172,13 @@ export class LiveLoop {
     for (const [at, entry] of fresh.entries()) {
       await this.#append(entry, fresh.slice(at));
       if (entry === billed) this.#anchor(last);
-      if (entry.kind !== "user") await this.#tell(this.#compactor.check());
+      if (entry.kind !== "user") await this.#compactor.check();
     }
     if (isFirst) {
-      await this.#tell(this.#compactor.honour());
-      await this.#tell(this.#compactor.check());
+      await this.#compactor.honour();
+      await this.#compactor.check();
     }
-    if (await this.#tell(this.#compactor.admit())) return true;
+    if (await this.#compactor.admit()) return true;
     throw new SelvageError(
       "context_exhausted",
       `Cannot go on with the loop: its context is over ${this.#budget.stopAt} of ${this.#budget.window} tokens, ` +
@@ -281,14 +283,6 @@ export class LiveLoop {
       return isLedger || pin(message) ? [seq] : [];
     });
     return this.#task < 0 || pinned.includes(this.#task) ? pinned : [...pinned, this.#task];
-  }
-
-  async #tell<T>(events: AsyncGenerator<unknown, T>): Promise<T> {
-    for (;;) {
-      const next = await events.next();
-      if (next.done === true) return next.value;
-      this.#options.onEvent(next.value as CompactStepsEvent);
-    }
   }
 }
 
