@@ -172,11 +172,14 @@ export async function authenticate(
     const { tenant, user } = principal;
     return { tenant, ...(user === undefined ? {} : { user }) };
   }
-  // The same for a key that is wrong and for none: nobody learns from it which keys there are.
+  // The same sentence for a key that is wrong and for none: nobody learns from it which keys there are.
   const wanted = auth.wanted === undefined ? "" : `, wanted ${auth.wanted}`;
+  // RFC 6750, section 3.1: who sent a token learns that another is wanted; who sent none learns of no error.
+  const isRefused = bearerOf(request.headers) !== null;
   throw new SelvageError(
     "unauthorized",
     `Cannot serve the request: it does not show who it comes from${wanted}`,
+    isRefused ? { fields: { headers: { "www-authenticate": 'Bearer error="invalid_token"' } } } : {},
   );
 }
 

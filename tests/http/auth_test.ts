@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, throws } from "node:assert/strict";
-import { createApp, openAccess } from "../../src/http/mod.ts";
+import { apiKeys, createApp, jwt, openAccess } from "../../src/http/mod.ts";
 import { isLoopback } from "../../src/http/auth.ts";
 import { scripted } from "../../src/models/scripted.ts";
 import { memoryStore } from "../../src/store/memory.ts";
@@ -129,6 +129,35 @@ Deno.test("createApp() keeps the sessions of tenants and users apart", async () 
   equal(nobody.status, 401);
   equal(nobody.headers.get("www-authenticate"), "Bearer");
 });
+
+const AUTHS = {
+  "apiKeys()": apiKeys({ acme: "a-long-random-key-of-acme" }),
+  "jwt()": jwt({ jwks: { keys: [] }, issuer: "https://login.example/", audience: "selvage" }),
+};
+for (const [name, auth] of Object.entries(AUTHS)) {
+  Deno.test(`a 401 of ${name} says that a token is invalid where one was sent, and names no error else`, async () => {
+    const app = createApp({ agents: { default: { model } }, store: memoryStore(), auth });
+    const header = btoa('{"alg":"ES256"}').replaceAll("=", "");
+    const asked: readonly (readonly [Record<string, string>, string])[] = [
+      [{}, "Bearer"],
+      // Another scheme: what was sent is no token.
+      [{ authorization: "Basic YTpi" }, "Bearer"],
+      [{ authorization: "Bearer " }, "Bearer"],
+      [{ authorization: "Bearer a-long-random-key-of-nobody" }, 'Bearer error="invalid_token"'],
+      [{ authorization: `bearer ${header}.e30.AAAA` }, 'Bearer error="invalid_token"'],
+    ];
+    const details = new Set<string>();
+    for (const [headers, challenge] of asked) {
+      for (const path of ["/v1/sessions", "/v1/models", "/api/chat/c", "/agui"]) {
+        const response = await app.request(path, { headers });
+        deepEqual([response.status, response.headers.get("www-authenticate")], [401, challenge], path);
+        const text = await response.text();
+        if (path === "/v1/sessions") details.add(text);
+      }
+    }
+    equal(details.size, 1, "the document says no more of a token that was sent");
+  });
+}
 
 Deno.test("createApp() takes no principal without a name, or with one that no store could hold", async () => {
   for (
