@@ -37,6 +37,17 @@ export async function* readEvents(
   }
 }
 
+/**
+ * An error of no turn that passes is a refusal, told by a stream that was there already: a service that goes down tells
+ * it to those that wait for their session.
+ *
+ * @throws ClientError with the status that a refusal would have had.
+ */
+export function requireBegun(event: TurnEvent): void {
+  if (event.type !== "error" || event.id !== "" || !event.retryable) return;
+  throw new ClientError(event.code, event.message, { status: 503, fields: { retryable: true } });
+}
+
 /** Whether an event comes behind another of its turn; numbers rise, with gaps. */
 function isAfter(id: string, last: string | null): boolean {
   const [, turn, number] = id.match(/^(.*):(\d+)$/s) ?? [];

@@ -8,7 +8,7 @@ import type { PendingCall } from "../loop/pause.ts";
 import { answersFor, type ClientAnswers, type ClientInput, type ClientTurnRequest } from "./asked.ts";
 import { EarlyCancel } from "./early_cancel.ts";
 import { ClientError, isRefusal } from "./error.ts";
-import { readEvents } from "./events.ts";
+import { readEvents, requireBegun } from "./events.ts";
 import { type ClientTurnResult, SeenTurn } from "./seen.ts";
 import { KeptStream } from "./kept.ts";
 import { askForTurn, goesOnAlone, type Start, STREAM, type TurnStart } from "./start.ts";
@@ -228,6 +228,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
         if (this.#isCancelled && this.#seen.id === null) return;
         try {
           for await (const event of this.#read(AbortSignal.any([hard.signal, never]))) {
+            requireBegun(event);
             tries.reset();
             if (event.type === "turn.started") this.#seen.id = event.turn;
             left.throwIfAborted();

@@ -84,25 +84,48 @@ Deno.test("client.turn() is text, reason, steps and usage of its last step", asy
   equal(asked.length, 1);
 });
 
-Deno.test("client.turn() that waits for its session when the service goes down is told to try again", async () => {
+Deno.test("client.turn() that waits for its session when the service goes down asks again, and runs once elsewhere", async () => {
   const store = memoryStore();
   const drain = new Drain();
   const model = scripted({ script: () => ({ text: "Hello." }) });
-  const app = createApp({ agents: { default: { model } }, store, drain });
-  const other = { agent: "default", owner: "t1", turn: "t1", ttlMs: 60_000 };
-  await store.acquire({ tenant: "local", session: "s" }, other);
+  const agents = { default: { model } };
+  const before = createApp({ agents, store, drain });
+  const after = createApp({ agents, store });
+  const key = { tenant: "local", session: "s" };
+  const { lease } = await store.acquire(key, { agent: "default", owner: "t1", turn: "t1", ttlMs: 60_000 });
+  let starts = 0;
   const client = clientOf(async (url, init) => {
-    const response = await app.request(url, init);
-    if (init.method === "POST") void drain.start();
+    if (init.method !== "POST") return await after.request(url, init);
+    if (++starts > 1) await store.commit(key, lease, { release: true });
+    const response = await (starts === 1 ? before : after).request(url, init);
+    if (starts === 1) void drain.start();
     return response;
   });
   const turn = client.turn({ session: "s", input: "hello", whenBusy: "enqueue" });
   const seen = await Array.fromAsync(turn);
-  deepEqual(seen.map(({ type, id }) => [type, id]), [["error", ""], ["turn.finished", ""]]);
-  deepEqual([turn.id, turn.lastEventId], [null, null]);
+  deepEqual([starts, seen[0]?.type, seen.at(-1)?.type], [2, "turn.started", "turn.finished"]);
+  equal((await turn.result()).text, "Hello.");
+  deepEqual((await store.read(key))?.entries.map(({ kind }) => kind), ["user", "assistant"]);
+});
+
+Deno.test("client.turn() that is told to try again each time says so in the end, and has begun nothing", async () => {
+  const store = memoryStore();
+  const model = scripted({ script: () => ({ text: "Hello." }) });
+  const other = { agent: "default", owner: "t1", turn: "t1", ttlMs: 60_000 };
+  await store.acquire({ tenant: "local", session: "s" }, other);
+  let starts = 0;
+  const client = clientOf(async (url, init) => {
+    const drain = new Drain();
+    const response = await createApp({ agents: { default: { model } }, store, drain }).request(url, init);
+    starts++;
+    void drain.start();
+    return response;
+  });
+  const turn = client.turn({ session: "s", input: "hello", whenBusy: "enqueue" });
   const told = (error: unknown) =>
-    error instanceof ClientError && error.code === "shutting_down" && error.fields["retryable"] === true;
-  await rejects(turn.result(), told);
+    error instanceof ClientError && error.code === "shutting_down" && error.tries === starts;
+  await rejects(Array.fromAsync(turn), told);
+  deepEqual([starts > 2, turn.id, turn.lastEventId], [true, null, null]);
 });
 
 Deno.test("client.turn() that is left by `break` is cancelled before the loop is behind", async () => {

@@ -74,6 +74,13 @@ export async function startRefused(
   return { code, text: log.join("\n") };
 }
 
+/** The environment without variables of the service: those of a run of tests, or of whoever runs it, are none of its. */
+function environment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(Deno.env.toObject()).filter(([name]) => !name.startsWith("SELVAGE_")),
+  );
+}
+
 function spawn(
   env: Record<string, string>,
   { args = ["--host", "127.0.0.1", "--port", "0"], command }: StartOptions,
@@ -81,7 +88,8 @@ function spawn(
   const child = new Deno.Command(Deno.execPath(), {
     args: [...command ?? ["serve", "-P=serve", ...args, "main.ts"]],
     cwd: ROOT,
-    env: { NO_COLOR: "1", ...env },
+    env: { ...environment(), NO_COLOR: "1", ...env },
+    clearEnv: true,
     stdin: "null",
     stdout: "null",
     stderr: "piped",
