@@ -29,6 +29,7 @@ import type { Clock, SessionKey, Tool, ToolContext } from "../ports.ts";
 import { McpConnection, type McpTool, statusOf } from "./_mcp_connection.ts";
 import { mcpNames } from "./_mcp_names.ts";
 import { errorOf, outputOf } from "./_mcp_output.ts";
+import { Failing } from "./_mcp_failing.ts";
 
 /** Headers of the requests to a server. */
 export type McpHeaders = Readonly<Record<string, string>>;
@@ -147,16 +148,13 @@ export function mcpTools(
 
 /** Milliseconds for a function that gives headers. */
 const HEADERS_MS = 5_000;
-/** Stands for a connection that could not be made for want of headers. */
-const NO_HEADERS = "no headers";
-
 /** One server, with a connection for each set of headers. */
 class Server {
   readonly name: string;
   readonly #url: URL;
   readonly #settings: McpServer & Required<Pick<McpToolsOptions, "say" | "clock">>;
   readonly #connections = new Map<string, { readonly connection: McpConnection; usedAt: number }>();
-  readonly #failing = new Set<string>();
+  readonly #failing: Failing;
 
   constructor(name: string, settings: McpServer & Required<Pick<McpToolsOptions, "say" | "clock">>) {
     if (!/^[A-Za-z0-9_-]{1,32}$/.test(name)) {
@@ -172,20 +170,28 @@ class Server {
     this.name = name;
     this.#url = new URL(settings.url);
     this.#settings = settings;
+    const { origin, pathname } = this.#url;
+    const { clock, say } = settings;
+    const tell = (line: string): void => say(`MCP server ${name} (${origin}${pathname}): ${line}`);
+    this.#failing = new Failing({ clock, say: tell });
   }
 
   /** Its tools for a caller; none where it cannot be reached. */
   async list(caller: SessionKey): Promise<readonly McpTool[]> {
     this.#closeUnused();
+    // Not by its session: a session that fails may never come again, and its caller does.
+    const who = JSON.stringify([caller.tenant, caller.user]);
     let connection: McpConnection;
     try {
       connection = await this.#connection(caller);
     } catch (error) {
-      this.#tell(NO_HEADERS, error);
+      this.#failing.tell(who, reasonOf(error));
       return [];
     }
-    this.#tell(NO_HEADERS, null);
-    return await connection.tools();
+    const tools = await connection.tools();
+    // Behind it: with headers the server may still refuse, and nothing is over then.
+    this.#failing.tell(who, null);
+    return tools;
   }
 
   /** A tool of it, under a name for the model. */
@@ -236,7 +242,7 @@ class Server {
       const done = news.length > 0 ? null : await Promise.race([result, woken]);
       yield* news.splice(0);
       if (done === null) continue;
-      if ("error" in done) throw signal.aborted ? done.error : new Error(this.#reason(done.error));
+      if ("error" in done) throw signal.aborted ? done.error : new Error(reasonOf(done.error));
       if (done.value.isError === true) throw new Error(errorOf(done.value));
       return outputOf(done.value);
     }
@@ -253,7 +259,7 @@ class Server {
         url: this.#url,
         headers,
         clock,
-        onState: (failure) => this.#tell(key, failure),
+        onState: (failure) => this.#failing.tell(key, failure === null ? null : reasonOf(failure)),
       });
     // The one that was used last stands last.
     this.#connections.delete(key);
@@ -277,33 +283,18 @@ class Server {
       if (usedAt >= since && this.#connections.size <= MAX_CONNECTIONS) return;
       if (connection.isBusy) continue;
       this.#connections.delete(key);
-      this.#failing.delete(key);
       void connection.close();
     }
   }
+}
 
-  /** Says when the first of the connections fails, and when none does any more. */
-  #tell(key: string, failure: unknown | null): void {
-    const was = this.#failing.size;
-    if (failure === null) this.#failing.delete(key);
-    else this.#failing.add(key);
-    const { say } = this.#settings;
-    const { origin, pathname } = this.#url;
-    const who = `MCP server ${this.name} (${origin}${pathname})`;
-    if (was === 0 && failure !== null) {
-      say(`${who}: ${this.#reason(failure)}; turns go on without it until it answers`);
-    }
-    if (was > 0 && this.#failing.size === 0) say(`${who}: answers again`);
-  }
-
-  /** Why it did not answer. What the network says may hold more of a URL than anybody is to see. */
-  #reason(error: unknown): string {
-    const status = statusOf(error);
-    if (status !== null) return `the server answered with HTTP ${status}`;
-    if (error instanceof TypeError) return "the server could not be reached";
-    const message = error instanceof Error ? error.message : String(error);
-    return /fetch failed|https?:\/\//.test(message)
-      ? "the server could not be reached"
-      : message.slice(0, 2_000);
-  }
+/** Why it did not answer. What the network says may hold more of a URL than anybody is to see. */
+function reasonOf(error: unknown): string {
+  const status = statusOf(error);
+  if (status !== null) return `the server answered with HTTP ${status}`;
+  if (error instanceof TypeError) return "the server could not be reached";
+  const message = error instanceof Error ? error.message : String(error);
+  return /fetch failed|https?:\/\//.test(message)
+    ? "the server could not be reached"
+    : message.slice(0, 2_000);
 }

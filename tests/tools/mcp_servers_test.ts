@@ -1,5 +1,6 @@
 /** MCP servers that change, fall silent, die, come back, send elsewhere or tell callers apart. */
 import assert from "node:assert/strict";
+import { ownTools } from "../../src/loop/tool_set.ts";
 import { McpDouble } from "../support/mcp_double.ts";
 import { calls } from "../support/turns.ts";
 import { named, Rig, until } from "./_mcp_rig.ts";
@@ -181,6 +182,61 @@ Deno.test("mcpTools() goes on without a server whose headers cannot be found out
     rig.lines.join("\n"),
     /^MCP server double .*: its headers could not be found out;.*\n.*answers again$/,
   );
+});
+
+Deno.test("mcpTools() says each reason once, whichever callers have it in turn, and once that it is over", async () => {
+  let isLocked = true;
+  await using double = new McpDouble(named("work"), {
+    intercept: ({ headers }) =>
+      isLocked && headers.get("x-token")?.startsWith("old") ? new Response(null, { status: 401 }) : null,
+  });
+  const tokens: Record<string, string> = { acme: "good" };
+  const headers = ({ tenant }: { readonly tenant: string }) => {
+    const token = tokens[tenant];
+    if (token === undefined) throw new Error("the vault is shut");
+    return { "x-token": token };
+  };
+  await using rig = new Rig({ double: { url: double.url, headers } });
+  const { clock } = rig.bench;
+  const list = async (...tenants: readonly string[]) => {
+    const found: number[] = [];
+    for (const tenant of tenants) {
+      const session = crypto.randomUUID();
+      found.push(ownTools(await rig.mcp.tools({ tenant, session })).length);
+    }
+    return found;
+  };
+  const said = () => rig.lines.splice(0).map((line) => line.replace(/^MCP server double \(\S+\): /, ""));
+  const SHUT = "its headers could not be found out; turns go on without it until it answers";
+  const REFUSED = "the server answered with HTTP 401; turns go on without it until it answers";
+  // Callers without headers beside one that has them.
+  assert.deepEqual(await list("beta", "acme", "beta", "acme", "gamma", "acme"), [0, 1, 0, 1, 0, 1]);
+  assert.deepEqual(said(), [SHUT]);
+  // Another reason while the first one holds for somebody.
+  tokens["gamma"] = "old";
+  assert.deepEqual(await list("gamma", "acme", "beta", "gamma"), [0, 1, 0, 0]);
+  assert.deepEqual(said(), [REFUSED]);
+  // The first is over, then the other.
+  tokens["beta"] = "good";
+  assert.deepEqual(await list("beta", "acme"), [1, 1]);
+  const OPEN = "no longer so: its headers could not be found out; it still fails for another reason";
+  assert.deepEqual(said(), [OPEN]);
+  isLocked = false;
+  await clock.advance(60_000);
+  assert.deepEqual(await list("gamma", "acme", "beta"), [1, 1, 1]);
+  assert.deepEqual(said(), ["answers again"]);
+  // One reason that turns into another, of the same caller.
+  isLocked = true;
+  assert.deepEqual(await list("delta"), [0]);
+  tokens["delta"] = "older";
+  assert.deepEqual(await list("delta"), [0]);
+  assert.deepEqual(said(), [SHUT, REFUSED, OPEN]);
+  // Who fails and is not heard of again hides nobody who fails later.
+  await clock.advance(600_001);
+  assert.deepEqual(await list("epsilon"), [0]);
+  await clock.advance(600_001);
+  assert.deepEqual(await list("acme", "zeta"), [1, 0]);
+  assert.deepEqual(said(), [SHUT, SHUT]);
 });
 
 Deno.test("mcpTools() follows a redirect on its server, and takes its headers to no other", async () => {
