@@ -138,8 +138,7 @@ export class LiveLoop {
       flag: null,
       pinned: () => this.#pinned(),
       summarizer: summarizer === null ? null : { model: summarizer, graceMs, ownRequest: null },
-      // deno-lint-ignore require-await
-      tell: async (event) => options.onEvent(event as CompactStepsEvent),
+      tell: (event) => Promise.try(() => options.onEvent(event as CompactStepsEvent)),
     });
   }
 
