@@ -62,8 +62,8 @@ export async function atRest<Answer>(
     const session = await measured(agent, state);
     const { change, answer } = await work(session, stop.signal);
     stop.signal.throwIfAborted();
-    const { meter, budget } = session;
-    journal.change({ ...change, meter: storeMeter(agent, { meter, budget }), release: true });
+    const { meter, budget, head: { meter: before } } = session;
+    journal.change({ ...change, meter: storeMeter(agent, { meter, budget, before }), release: true });
     await journal.flush();
     return answer;
   } catch (error) {

@@ -196,8 +196,9 @@ export class TurnAtWork {
 
   /** Stores what there is: behind everything flushed before, and with what the meter knows. */
   flush(end: Pick<Commit, "release" | "suspend" | "settled"> = {}): Promise<void> {
-    const { agent, meter } = this.opened;
-    this.journal.change({ meter: storeMeter(agent, { meter, budget: this.asking.budget }), ...end });
+    const { agent, meter, head: { meter: before } } = this.opened;
+    const { budget } = this.asking;
+    this.journal.change({ meter: storeMeter(agent, { meter, budget, before }), ...end });
     return this.journal.flush();
   }
 

@@ -102,15 +102,41 @@ export interface StoredMeter {
   readonly state: MeterState;
   /** A window smaller than the model claims, as its provider has named it. */
   readonly window?: number;
+  /** The same of other models that the session has had, by their ids, those of late. */
+  readonly windows?: Readonly<Record<string, number>>;
 }
 
-/** What to keep of a meter, and of what a provider said about the window. */
+/** Other models whose windows a session knows: its head is written with every commit. */
+const MAX_WINDOWS = 8;
+
+/**
+ * What to keep of a meter, and of what providers said about windows.
+ *
+ * @param agent The agent.
+ * @param options Meter and thresholds of its turn; `before`: what the session's head kept until then.
+ */
 export function storeMeter(
-  { model }: ReadyAgent,
-  { meter, budget: { window } }: { readonly meter: ContextMeter; readonly budget: Budget },
+  { model: { id, window: claimed } }: ReadyAgent,
+  { meter, budget: { window }, before }: {
+    readonly meter: ContextMeter;
+    readonly budget: Budget;
+    readonly before: unknown;
+  },
 ): StoredMeter {
-  const learned = window < model.window ? { window } : {};
-  return { model: model.id, fixed: meter.fixed, state: meter.state, ...learned };
+  const { model, window: last, windows = {} } = (before ?? {}) as Partial<StoredMeter>;
+  const newest = model === undefined || last === undefined ? [] : [[model, last] as const];
+  const known = new Map([...Object.entries(windows).filter(([name]) => name !== model), ...newest]);
+  known.delete(id);
+  const learned = window < claimed ? { window } : {};
+  const others = known.size === 0 ? {} : { windows: Object.fromEntries([...known].slice(-MAX_WINDOWS)) };
+  return { model: id, fixed: meter.fixed, state: meter.state, ...learned, ...others };
+}
+
+/** The smaller window that a model's provider has named in a session, where it has. */
+function namedWindow(id: string, stored: unknown): number {
+  const { model, window = Infinity, windows = {} } = (stored ?? {}) as Partial<StoredMeter>;
+  if (model === id) return window;
+  return Object.hasOwn(windows, id) ? windows[id] ?? Infinity : Infinity;
 }
 
 /**
@@ -122,16 +148,16 @@ export function storeMeter(
  * @throws SelvageError `bad_budget`.
  */
 export function budgetOf(agent: ReadyAgent, stored?: unknown): Budget {
-  const { model, window = Infinity } = (stored ?? {}) as Partial<StoredMeter>;
   const { model: { window: claimed, maxOutput, id } } = agent;
+  const named = namedWindow(id, stored);
   const under = (window: number): Budget =>
     computeBudget({ window, maxOutput }, {
       fixed: fixedTokens(agent),
       ...(agent.compaction === undefined ? {} : { settings: agent.compaction }),
     });
-  if (model !== id || !(window < claimed)) return under(claimed);
+  if (!(named < claimed)) return under(claimed);
   try {
-    return under(window);
+    return under(named);
   } catch (error) {
     if (!(error instanceof SelvageError)) throw error;
     // With more instructions or tools than it was learned with, nothing can be done in it: let the provider speak.

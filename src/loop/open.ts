@@ -82,7 +82,7 @@ export async function openTurn(request: TurnRequest, ports: TurnPorts): Promise<
     const entries = [...history, entry].map((each) => withNote(each, context.view.made));
     await context.append(entry);
     opened.session = session;
-    return { ...change, entries, meter: storeMeter(agent, { meter, budget }) };
+    return { ...change, entries, meter: storeMeter(agent, { meter, budget, before: begun.head.meter }) };
   };
   const { lease } = await takeLease(request, { ports, clock, key, turn: id, begin });
   const { session } = opened;

@@ -64,6 +64,34 @@ Deno.test("a window that a provider names is learned: for the turn that hit it, 
   equal((head?.meter as { window?: number }).window, REAL);
 });
 
+Deno.test("a window that a provider has named is known again after turns of other models", async () => {
+  const store = memoryStore();
+  const other = (id: string): Model => scripted({ id, script: () => ({ text: "Hi." }), window: 128_000 });
+  const windowsOf = async (model: Model): Promise<readonly number[]> => {
+    const events = await Array.fromAsync(
+      runTurn({ agent: { model, tools: [read], maxSteps: 60 }, session: "s", input: "go" }, { store }),
+    );
+    const last = events.at(-1);
+    equal(last?.type === "turn.finished" && last.reason, "stop");
+    return [...new Set(events.flatMap((event) => event.type === "context" ? [event.window] : []))];
+  };
+  const stored = async () => {
+    const head = (await store.read({ tenant: "local", session: "s" }))?.head;
+    return head?.meter as { readonly windows?: Readonly<Record<string, number>> };
+  };
+  deepEqual(await windowsOf(liar()), [64_000, REAL]);
+  deepEqual(await windowsOf(other("constructor")), [128_000]);
+  deepEqual(await windowsOf(liar()), [REAL]);
+  equal((await stored()).windows, undefined, "its own stands beside its bill");
+  // The head is written with every commit: it knows the models of late.
+  for (let n = 0; n < 20; n++) {
+    deepEqual(await windowsOf({ ...liar(), id: `liar ${n}` }), [64_000, REAL]);
+  }
+  equal(Object.keys((await stored()).windows ?? {}).length, 8);
+  deepEqual(await windowsOf({ ...liar(), id: "liar 12" }), [REAL]);
+  deepEqual(await windowsOf({ ...liar(), id: "liar 3" }), [64_000, REAL]);
+});
+
 Deno.test("a learned window in which a later agent has no room is left to the provider, not to an error", async () => {
   const store = memoryStore();
   const run = async (system: string) =>
