@@ -191,6 +191,7 @@ export class TurnHost {
    * never will.
    *
    * @returns The turn, null for one of which nothing is stored, and whether it ended by that.
+   * @throws SelvageError `rate_limited` for a key that nobody has used, where its caller may start no turn either.
    */
   async cancelKeyed(
     { owner, key }: { readonly owner: Owner; readonly key: string },

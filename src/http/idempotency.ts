@@ -64,18 +64,37 @@ function claimName(key: string, attempt: number): string {
   return `key/${key}${attempt === 0 ? "" : ` ${attempt}`}`;
 }
 
+/** A key of an owner; `attempt` counts the times that it has come to nothing. */
+export interface OwnedKey {
+  readonly owner: Owner;
+  readonly key: string;
+  readonly attempt: number;
+}
+
+/** What a key is claimed for; null where that is nothing, undefined where nobody has claimed it. */
+export async function keyedTurn(
+  store: Pick<Store, "claim">,
+  { owner, key, attempt }: OwnedKey,
+): Promise<KeyedTurn | null | undefined> {
+  const claimed = await store.claim(owner, claimName(key, attempt)) as KeyedTurn | undefined;
+  return claimed?.turn === NOTHING.turn ? null : claimed;
+}
+
 /**
  * Claims a key for nothing, so that no request begins anything under it any more.
  *
- * @returns What somebody else has claimed it for before; null where that is nothing.
+ * @returns What somebody else has claimed it for before, null where that is nothing; `isNew` where nobody had.
  */
 export async function voidKey(
   store: Pick<Store, "claim">,
-  { owner, key, attempt }: { readonly owner: Owner; readonly key: string; readonly attempt: number },
-): Promise<KeyedTurn | null> {
-  const claimed = await store.claim(owner, claimName(key, attempt), { value: NOTHING, ttlMs: KEY_KNOWN_MS });
-  const { turn } = claimed as KeyedTurn;
-  return turn === NOTHING.turn ? null : claimed as KeyedTurn;
+  { owner, key, attempt }: OwnedKey,
+): Promise<{ readonly named: KeyedTurn | null; readonly isNew: boolean }> {
+  const by = crypto.randomUUID();
+  const value = { ...NOTHING, by };
+  const claimed = await store.claim(owner, claimName(key, attempt), { value, ttlMs: KEY_KNOWN_MS }) as
+    & KeyedTurn
+    & { readonly by?: string };
+  return { named: claimed.turn === NOTHING.turn ? null : claimed, isNew: claimed.by === by };
 }
 
 /**

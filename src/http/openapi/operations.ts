@@ -170,7 +170,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: "Ends the turn that was asked for under a key, or keeps it from beginning",
     headers: { "Idempotency-Key": "That of the request which starts the turn" },
     answers: ok(answers.cancelledKey),
-    codes: ["bad_request"],
+    codes: ["bad_request", "rate_limited"],
   },
   "POST /v1/turns/:id/cancel": {
     id: "cancelTurn",
