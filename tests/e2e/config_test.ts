@@ -22,7 +22,10 @@ async function rolled(url: string): Promise<unknown> {
 
 Deno.test("a module of agents in the clone is served as README says, with no permission but those of the task", async () => {
   const { tasks } = JSON.parse(await Deno.readTextFile("deno.json"));
-  equal(tasks.start.command, "deno serve -P=serve --host 127.0.0.1 --port 8000 main.ts");
+  equal(
+    tasks.start.command,
+    "deno serve --v8-flags=--max-semi-space-size=4,--heap-growing-percent=20 -P=serve --host 127.0.0.1 --port 8000 main.ts",
+  );
   const folder = await Deno.makeTempDir({ dir: ".", prefix: "my_agents-" });
   try {
     // It imports a module beside itself, too.

@@ -1,4 +1,5 @@
 /** The servers that are compared, each a process of its own, and how one turn is asked of each. */
+import config from "../../../deno.json" with { type: "json" };
 import { hasSteps, type Plan, planText, resultOf } from "./plan.ts";
 import { CPU_PATH } from "./serve.ts";
 
@@ -39,6 +40,9 @@ const PROGRAMS: Readonly<Record<SideName | "double", readonly string[]>> = {
   ],
 };
 
+/** What V8 is told where the service is started by its task, and the floor with it; the peer starts as its users start it. */
+const V8_FLAGS = config.tasks.start.command.split(" ").filter((word) => word.startsWith("--v8-flags="));
+
 /** What the stream of each ends with where all went well. */
 const ENDS: Readonly<Record<SideName, RegExp>> = {
   raw: /\[DONE\]/,
@@ -62,12 +66,14 @@ export async function startSide(
   // What imports packages starts as users start it, from a lock file (the peer's is its own): without one, versions
   // are looked up anew in each start.
   const lock = name === "raw" || name === "double" ? ["--no-lock"] : [];
+  const v8 = name === "AI SDK" || name === "double" ? [] : V8_FLAGS;
   const process = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
       "--quiet",
       "--allow-net=127.0.0.1",
       ...lock,
+      ...v8,
       ...words.slice(0, -1),
       ...flags,
       program,
