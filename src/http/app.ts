@@ -76,7 +76,8 @@ export function createApp(options: AppOptions): App {
   if (cors.length > 0) app.use(allowOrigins(cors));
   app.onError((error, c) => {
     c.set("cause", causeOf(error));
-    return refuseWith(c, problemOf(error, (fault) => reportFault(c, { fault, log })));
+    const told = drain.signal.aborted && isCutOff(error) ? goingDown(error) : error;
+    return refuseWith(c, problemOf(told, (fault) => reportFault(c, { fault, log })));
   });
   app.notFound((c) =>
     refuseWith(c, { code: "not_found", detail: `Cannot find ${c.req.method} ${c.req.path.slice(0, 200)}` })
@@ -92,9 +93,7 @@ export function createApp(options: AppOptions): App {
     return c.json({ status: "ok" });
   });
   app.get("/readyz", async (c) => {
-    if (drain.signal.aborted) {
-      throw new SelvageError("shutting_down", "The service takes no new work: it is going down");
-    }
+    if (drain.signal.aborted) throw goingDown();
     await store.ready();
     return c.json({ status: "ready" });
   });
@@ -126,6 +125,15 @@ export function createApp(options: AppOptions): App {
   refuseOtherMethods(app);
   // The variables above are our own affair: a caller sees a plain Hono app.
   return app as unknown as App;
+}
+
+/** Whether it is a body that did not come whole: `deno serve` breaks those off which are under way when it goes down. */
+function isCutOff(error: unknown): boolean {
+  return error instanceof SelvageError && error.code === "body_cut_off";
+}
+
+function goingDown(cause?: unknown): SelvageError {
+  return new SelvageError("shutting_down", "The service takes no new work: it is going down", { cause });
 }
 
 /** What is not needed before somebody asks for it. */

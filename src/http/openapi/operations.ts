@@ -88,7 +88,7 @@ const REST = [
 ];
 const TRANSCRIPT = [
   ...BODY,
-  ...["bad_transcript", "bad_message", "unknown_format", "unknown_call", "bad_tokens"],
+  ...["bad_transcript", "bad_message", "unknown_format", "unknown_call", "bad_tokens", "shutting_down"],
 ];
 
 const KEY = {
