@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import type { Script, ScriptedReply } from "../../src/models/scripted.ts";
-import type { Entry, Store } from "../../src/ports.ts";
+import type { Entry, Store, Tool } from "../../src/ports.ts";
 import { assertAccounted, overflow, requestProblems } from "../support/requests.ts";
 import { runs } from "../support/runs.ts";
 import { assertLog, Bench, endOf, eventsOf, prose, tool, withCommit } from "../support/turns.ts";
@@ -68,6 +68,7 @@ const session = fc.record({
   maxOutput: fc.constantFrom(200, 1_000, 4_000),
   policy: fc.constantFrom<"full" | "backward">("full", "full", "backward"),
   toolConcurrency: fc.constantFrom(1, 3, 8),
+  retain: fc.constantFrom<NonNullable<Tool["retain"]>>("normal", "latest", "always"),
   turns: fc.array(turn, { minLength: 1, maxLength: 5 }),
 });
 
@@ -92,10 +93,10 @@ function scriptOf(plan: { steps: readonly (readonly PlannedCall[])[] }): Script 
 const text = (input: Readonly<Record<string, unknown>>): string =>
   prose(Number(input["size"]), Number(input["at"]));
 
-function toolsOf(clock: () => Bench["clock"]) {
+function toolsOf(clock: () => Bench["clock"], retain: NonNullable<Tool["retain"]>): readonly Tool[] {
   return [
-    tool("read", text),
-    tool("json", (input) => ({ lines: text(input).split(", "), exitCode: 0 })),
+    { ...tool("read", text), retain },
+    { ...tool("json", (input) => ({ lines: text(input).split(", "), exitCode: 0 })), retain },
     tool("fail", (input) => {
       throw new Error(text(input).slice(0, 500));
     }),
@@ -147,7 +148,7 @@ Deno.test("a session keeps every promise under a random agent, however its turns
   let sessions = 0;
   let compactions = 0;
   const property = async (
-    { window, maxOutput, policy, toolConcurrency, turns }: SessionPlan,
+    { window, maxOutput, policy, toolConcurrency, retain, turns }: SessionPlan,
   ): Promise<void> => {
     sessions++;
     const plan = { steps: [] as readonly (readonly PlannedCall[])[] };
@@ -157,7 +158,7 @@ Deno.test("a session keeps every promise under a random agent, however its turns
       window,
       maxOutput,
       script: (request) => script(request),
-      tools: toolsOf(() => bench.clock),
+      tools: toolsOf(() => bench.clock, retain),
       agent: { compaction: { policy }, toolConcurrency, maxSteps: 30 },
       wrap: (store) => mortal(store, (turn) => dead?.turn === turn && bench.commits.length >= dead.after),
     });
@@ -186,6 +187,8 @@ Deno.test("a session keeps every promise under a random agent, however its turns
         assert.deepEqual(errors.filter((code) => code !== "context_exhausted"), []);
         assert.equal(endOf(events), errors.length > 0 ? "error" : "stop");
       }
+      const rejected = eventsOf(events, "compaction").filter(({ phase }) => phase === "rejected");
+      assert.deepEqual(rejected, [], "a plan keeps what it promises");
       compactions += eventsOf(events, "compaction").filter(({ phase }) => phase === "applied").length;
       for (const request of bench.requests.slice(before)) {
         assert.deepEqual(requestProblems(request), []);
