@@ -138,7 +138,10 @@ export class LiveLoop {
       flag: null,
       pinned: () => this.#pinned(),
       summarizer: summarizer === null ? null : { model: summarizer, graceMs, ownRequest: null },
-      tell: (event) => Promise.try(() => options.onEvent(event as CompactStepsEvent)),
+      tell(event) {
+        options.onEvent(event as CompactStepsEvent);
+        return Promise.resolve();
+      },
     });
   }
 
