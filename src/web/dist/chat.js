@@ -1355,6 +1355,15 @@ async function* readEvents(response, { after, ...reading }) {
     }
   }
 }
+function requireBegun(event) {
+  if (event.type !== "error" || event.id !== "" || !event.retryable) return;
+  throw new ClientError(event.code, event.message, {
+    status: 503,
+    fields: {
+      retryable: true
+    }
+  });
+}
 function isAfter(id, last) {
   const [, turn, number2] = id.match(/^(.*):(\d+)$/s) ?? [];
   if (turn === void 0) return true;
@@ -1709,6 +1718,7 @@ var ClientTurn = class {
             hard.signal,
             never
           ]))) {
+            requireBegun(event);
             tries.reset();
             if (event.type === "turn.started") this.#seen.id = event.turn;
             left.throwIfAborted();
