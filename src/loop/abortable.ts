@@ -51,7 +51,8 @@ export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): Asy
           reject(error);
         };
         try {
-          iterator.next().then((result) => {
+          // A source that somebody else has written may give what is no promise.
+          Promise.resolve(iterator.next()).then((result) => {
             if (result.done === true) end();
             resolve(result as IteratorResult<T, void>);
           }, onFailure);

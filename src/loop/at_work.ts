@@ -71,6 +71,18 @@ export class TurnAtWork {
   #give: Give<TurnEvent> | null = null;
 
   /**
+   * Tells whoever follows the turn, and waits until he asks for more: the turn stands still meanwhile. What is numbered
+   * already was noted before.
+   */
+  readonly tell = (told: TurnEventBody | TurnEvent): Promise<void> => {
+    const event = "id" in told ? told : this.emit(told);
+    if (this.#give === null) return Promise.resolve();
+    if (isDelta(event)) return this.#give(event);
+    observe(this.telemetry, event);
+    return this.#give(event).then(() => this.telemetry.goesOn());
+  };
+
+  /**
    * Puts a turn to work.
    *
    * @param opened What it starts with.
@@ -134,7 +146,7 @@ export class TurnAtWork {
       flag: head.flag ?? null,
       pinned: () => this.log.pinned,
       signal: this.signals.halt,
-      tell: (event) => this.tell(event),
+      tell: this.tell,
       summarizer: summarizer === undefined ? null : {
         model: summarizer,
         graceMs,
@@ -175,18 +187,6 @@ export class TurnAtWork {
   /** Hands events to whoever follows the turn; to nobody by null. */
   listen(give: Give<TurnEvent> | null): void {
     this.#give = give;
-  }
-
-  /**
-   * Tells whoever follows the turn, and waits until he asks for more: the turn stands still meanwhile. What is numbered
-   * already was noted before.
-   */
-  tell(told: TurnEventBody | TurnEvent): Promise<void> {
-    const event = "id" in told ? told : this.emit(told);
-    if (this.#give === null) return Promise.resolve();
-    if (isDelta(event)) return this.#give(event);
-    observe(this.telemetry, event);
-    return this.#give(event).then(() => this.telemetry.goesOn());
   }
 
   /** Tells one after the other. */

@@ -6,7 +6,8 @@
  * @module
  */
 import { eventNumber, type TurnEnd, type TurnEvent } from "./events.ts";
-import { DONE, type Read, Reader } from "./reader.ts";
+import { DONE } from "./iteration.ts";
+import { type Read, Reader } from "./reader.ts";
 
 /** One reader of a turn. */
 export interface Follower {

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { DONE, Iteration, type Taken } from "./iteration.ts";
 
 /** Hands an event over, and waits until the next one is asked for. Throws {@link LEFT} where nobody asks any more. */
 export type Give<Event> = (event: Event) => Promise<void>;
@@ -12,95 +13,60 @@ export type Give<Event> = (event: Event) => Promise<void>;
 /** What is thrown in work to which nobody listens any more: it unwinds, and nobody is told. */
 export const LEFT: unknown = new DOMException("Nobody listens any more", "AbortError");
 
-type Result<Event> = IteratorResult<Event, void>;
-
-const DONE = { done: true, value: undefined } as const;
-
-/** Somebody who waits for an event. */
-interface Asked<Event> {
-  readonly promise: Promise<Result<Event>>;
-  readonly resolve: (result: Result<Event>) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** The side that iterates. */
-class HandOver<Event> implements AsyncGenerator<Event, void> {
+class HandOver<Event> extends Iteration<Event> {
   readonly #start: (give: Give<Event>) => Promise<void>;
   readonly #leave: () => void;
   #work: Promise<void> | null = null;
-  #asked: Asked<Event> | null = null;
   /** Lets the work go on that waits for being asked. */
   #goOn: { readonly resolve: () => void; readonly reject: (error: unknown) => void } | null = null;
-  #isLeft = false;
+  /** Nothing more is given: the work is done, or nobody listens. */
   #isOver = false;
 
   constructor(start: (give: Give<Event>) => Promise<void>, leave: () => void) {
+    super();
     this.#start = start;
     this.#leave = leave;
   }
 
-  next(): Promise<Result<Event>> {
-    if (this.#isOver || this.#isLeft) return Promise.resolve(DONE);
-    if (this.#asked !== null) {
-      const again = (): Promise<Result<Event>> => this.next();
-      return this.#asked.promise.then(again, again);
+  async return(): Promise<Taken<Event>> {
+    if (!this.#isOver && this.#work !== null) {
+      // First the abort, then the unwinding: work that hangs would hold a listener who has gone.
+      this.#leave();
+      this.#goOn?.reject(LEFT);
     }
-    const asked = this.#asked = Promise.withResolvers<Result<Event>>();
-    if (this.#work === null) this.#work = this.#run();
-    else this.#goOn?.resolve();
-    return asked.promise;
-  }
-
-  async return(): Promise<Result<Event>> {
-    if (!this.#isOver) {
-      this.#isLeft = true;
-      if (this.#work === null) this.#isOver = true;
-      else {
-        // First the abort, then the unwinding: work that hangs would hold a listener who has gone.
-        this.#leave();
-        this.#goOn?.reject(LEFT);
-      }
-    }
+    this.#isOver = true;
     await this.#work;
     return DONE;
   }
 
-  async throw(error: unknown): Promise<Result<Event>> {
-    await this.return();
-    throw error;
+  protected take(): Taken<Event> | null {
+    return this.#isOver ? DONE : null;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+  protected ask(): void {
+    if (this.#work === null) this.#work = this.#run();
+    else this.#goOn?.resolve();
   }
 
   /** Works until it is done. What it throws is told to whoever waits, and where nobody does to whoever has left. */
   async #run(): Promise<void> {
-    let end = ({ resolve }: Asked<Event>): void => resolve(DONE);
     try {
       await this.#start((event) => this.#give(event));
     } catch (error) {
       if (error !== LEFT) {
-        if (this.#asked === null) throw error;
-        end = ({ reject }) => reject(error);
+        if (!this.isAsked) throw error;
+        this.refuse(error);
       }
     } finally {
       this.#isOver = true;
     }
-    const asked = this.#asked;
-    this.#asked = null;
-    if (asked !== null) end(asked);
+    this.answer(DONE);
   }
 
   #give(value: Event): Promise<void> {
-    if (this.#isLeft) return Promise.reject(LEFT);
-    const asked = this.#asked;
-    this.#asked = null;
-    asked?.resolve({ done: false, value });
+    if (this.#isOver) return Promise.reject(LEFT);
+    this.answer({ done: false, value });
     return new Promise((resolve, reject) => this.#goOn = { resolve, reject });
   }
 }

@@ -33,7 +33,7 @@ export interface StepTurn {
   /** Whether clients have been told of a call. */
   isCalled(ref: string): boolean;
   /** Tells whoever follows the turn. */
-  tell(event: TurnEventBody): Promise<void>;
+  readonly tell: (event: TurnEventBody) => Promise<void>;
 }
 
 /** The calls of an answer, sorted, and why the answer ended. */

@@ -10,7 +10,6 @@ import { isPlausible } from "../tokens/usage.ts";
 import type { Answer } from "./ask.ts";
 import type { TurnAtWork } from "./at_work.ts";
 import { finished, type Outcome } from "./ends.ts";
-import type { TurnEventBody } from "./events.ts";
 import { addUsage, tokensOf } from "./report.ts";
 import { sortCalls } from "./waits.ts";
 
@@ -43,9 +42,8 @@ async function beginStep(turn: TurnAtWork, step: number): Promise<void> {
 
 /** Asks the model, and runs the calls that it asks for. Null where the turn goes on with another step. */
 async function playStep(turn: TurnAtWork, step: number): Promise<Outcome | null> {
-  const { compactor, onFallback, signals } = turn;
-  const tell = (event: TurnEventBody): Promise<void> => turn.tell(event);
-  const answer = await turn.asking.ask(step, { signal: signals.halt, compactor, onFallback, tell });
+  const { compactor, onFallback, signals: { halt: signal }, tell } = turn;
+  const answer = await turn.asking.ask(step, { signal, compactor, onFallback, tell });
   const entry = await keep(turn, { step, answer });
   const { reason } = answer;
   const calls = callsOf(entry);

@@ -46,7 +46,8 @@ export async function* exchange<Answer extends Assembler>(
   for (let attempt = 0;; attempt++) {
     let connection: Connection | undefined;
     let begun = false;
-    let failure: SelvageError;
+    let last: ModelEvent | null = null;
+    let failure: SelvageError | null = null;
     try {
       const { body, headers = hosted.headers } = sent;
       connection = await connect(url.href, { fetch, headers, body, clock, stallMs, signal, context });
@@ -60,29 +61,25 @@ export async function* exchange<Answer extends Assembler>(
         }
       }
       signal.throwIfAborted();
-      connection.close();
-      const last = take(answer);
-      if (last !== null) {
-        begun = true;
-        yield last;
-        return;
-      }
-      sent = request();
-      attempt = -1;
-      continue;
+      last = take(answer);
     } catch (error) {
       if (begun || !(error instanceof SelvageError)) throw error;
-      if (isOtherwise(error)) {
-        sent = request();
-        attempt = -1;
-        continue;
+      if (!isOtherwise(error)) {
+        if (attempt >= maxRetries || !isRetried(error)) throw error;
+        failure = error;
       }
-      if (attempt >= maxRetries || !isRetried(error)) throw error;
-      failure = error;
     } finally {
       // Also where the consumer leaves early: the provider then stops writing, and billing.
       connection?.close();
     }
-    await clock.sleep(retryDelay(failure, attempt), signal);
+    if (last !== null) {
+      yield last;
+      return;
+    }
+    if (failure !== null) await clock.sleep(retryDelay(failure, attempt), signal);
+    else {
+      sent = request();
+      attempt = -1;
+    }
   }
 }

@@ -148,6 +148,7 @@ export function mcpTools(
 
 /** Milliseconds for a function that gives headers. */
 const HEADERS_MS = 5_000;
+
 /** One server, with a connection for each set of headers. */
 class Server {
   readonly name: string;

@@ -14,6 +14,12 @@ Deno.test("compose.yaml hands on every variable of the README, so that none is w
   deepEqual(known.filter((name) => !handed.has(name)), ["DENO_SERVE_ADDRESS"]);
 });
 
+Deno.test("the image serves with the flags for V8 that the task has", async () => {
+  const { tasks } = JSON.parse(await read("deno.json"));
+  const [flags = "none"] = tasks.start.command.match(/--v8-flags=\S+/) ?? [];
+  ok(dockerfile.includes(`"${flags}"`), flags);
+});
+
 Deno.test("the image has every file that the service is made of", async () => {
   const copied = [...dockerfile.matchAll(/^COPY (.*) \S+$/gm)].flatMap(([, paths = ""]) => paths.split(" "));
   const root = new URL("../../", import.meta.url).href;

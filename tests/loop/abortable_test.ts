@@ -68,6 +68,13 @@ Deno.test("abortable() throws what a source throws before there is a promise, an
   assert.deepEqual(await read.next(), { done: true, value: undefined });
 });
 
+Deno.test("abortable() takes what is no promise from a source that somebody else has written", async () => {
+  let n = 0;
+  const next = () => ({ done: n === 2, value: n++ });
+  const source = { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<number>;
+  assert.deepEqual(await collect(source, new AbortController().signal), [0, 1]);
+});
+
 Deno.test.each([["returns"], ["hangs"], ["fails"]] as const)(
   "abortable() ends at once when it aborts, where the source hangs and its return %s",
   async (onReturn) => {
