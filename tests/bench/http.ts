@@ -5,6 +5,7 @@
  * judged are ratios.
  *
  *     deno task bench                      all of it, on a quiet machine
+ *     deno task bench loop                 steps and deltas against the floor alone, which two servers share a machine for
  *     deno task bench http "10 steps"      one row; further words are flags of the service's process (--cpu-prof)
  *     deno task bench smoke                less than a minute, with loose limits, for busy machines
  */
@@ -12,7 +13,7 @@ import { measureColdStart } from "./http/cold.ts";
 import { measureCpu } from "./http/cpu.ts";
 import { measureFirst } from "./http/first.ts";
 import { hasSteps } from "./http/plan.ts";
-import { CPU_ROWS, type Limit } from "./http/rows.ts";
+import { CPU_ROWS, type CpuRow, type Limit } from "./http/rows.ts";
 import { type Side, type SideName, startSide } from "./http/sides.ts";
 import { measureMemory } from "./http/slow.ts";
 import { measureStall } from "./_stall.ts";
@@ -88,7 +89,10 @@ class Report {
 export async function run(): Promise<void> {
   const [kind = "http", wanted = "", ...flags] = Deno.args;
   const isSmoke = kind === "smoke";
-  const rows = CPU_ROWS.filter(({ name, smoke }) => wanted === "" ? !isSmoke || smoke > 0 : name === wanted);
+  const isLoop = kind === "loop";
+  const isHeld = ({ to }: Limit): boolean => !isLoop || to === "raw";
+  const isMeant = ({ limits, smoke }: CpuRow): boolean => limits.some(isHeld) && (!isSmoke || smoke > 0);
+  const rows = CPU_ROWS.filter((row) => wanted === "" ? isMeant(row) : row.name === wanted);
   if (rows.length === 0) {
     const names = CPU_ROWS.map(({ name }) => JSON.stringify(name)).join(", ");
     throw new RangeError(`Cannot measure the row ${JSON.stringify(wanted)}: wanted one of ${names}`);
@@ -97,7 +101,8 @@ export async function run(): Promise<void> {
   await using double = await startSide("double");
   const start = (name: SideName, flags: readonly string[] = []) =>
     startSide(name, { double: double.url, flags });
-  const names = NAMES.filter((name) => !isSmoke || name !== "kv");
+  const left: readonly SideName[] = isLoop ? ["kv", "AI SDK"] : isSmoke ? ["kv"] : [];
+  const names = NAMES.filter((name) => !left.includes(name));
   await using started = new AsyncDisposableStack();
   const sides = new Map<SideName, Side>();
   for (const name of names) sides.set(name, started.use(await start(name, name === "memory" ? flags : [])));
@@ -106,13 +111,13 @@ export async function run(): Promise<void> {
   for (const row of rows) {
     const cost = await measureCpu(row, { sides, rounds: isSmoke ? row.smoke : row.rounds });
     const unit = hasSteps(row.plan) ? "step" : "delta";
-    report.add(`CPU per ${unit}: ${row.name}`, cost.figures, row.limits);
+    report.add(`CPU per ${unit}: ${row.name}`, cost.figures, row.limits.filter(isHeld));
     lost += cost.lost.memory ?? 0;
     if (wanted !== "") console.table({ [`${row.name}, µs per ${unit}`]: cost.figures, lost: cost.lost });
   }
   report.say("deltas lost", String(lost), { wanted: "0", isMet: lost === 0 });
 
-  if (wanted === "") {
+  if (wanted === "" && !isLoop) {
     const first = await measureFirst(sides, isSmoke ? 30 : 150);
     report.add("time to the first delta", first, [{ to: "AI SDK", wanted: 1, loose: 1.5 }]);
     const added = (first.memory ?? NaN) - (first.raw ?? NaN);
@@ -126,7 +131,7 @@ export async function run(): Promise<void> {
     report.add("cold start, to the end of a first turn", cold, [{ to: "AI SDK", wanted: 0.5, loose: 1.5 }]);
     // A few streams for a few seconds would say nothing of what each costs.
     if (!isSmoke) {
-      const figures = await measureMemory(sides, { count: 500, words: 60 });
+      const figures = await measureMemory(names, { double: double.url, count: 500, words: 60 });
       report.add("memory of each of 500 slow streams", figures, [{ to: "raw", wanted: 1, loose: 1 }]);
     }
     const [base, behind] = [await measureStall("none"), await measureStall("background")];

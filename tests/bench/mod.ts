@@ -4,6 +4,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ run(): Promise<void> }>>>
   facts: () => import("./facts.ts"),
   http: () => import("./http.ts"),
   live: () => import("./live.ts"),
+  loop: () => import("./http.ts"),
   selection: () => import("./selection.ts"),
   smoke: () => import("./http.ts"),
   stall: () => import("./stall.ts"),

@@ -1,8 +1,8 @@
 /** Slow streams: what each of many costs in memory, and what is left of many that are dropped at once. */
 import { rssOf } from "../../support/memory.ts";
-import type { Figures, Sides } from "../http.ts";
+import type { Figures } from "../http.ts";
 import { OPEN_PATH } from "./serve.ts";
-import { ask, readTurn, runTurn, type Side, type SideName } from "./sides.ts";
+import { ask, readTurn, runTurn, type Side, type SideName, startSide } from "./sides.ts";
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -49,11 +49,15 @@ export async function memoryOf(name: SideName, side: Side, { count, words }: Man
   return (most - before) / count;
 }
 
-/** KiB of each stream, by server, one server after the other. */
-export async function measureMemory(sides: Sides, many: Many): Promise<Figures> {
+/** KiB of each stream, by server, one after the other: each is started anew, for one that has grown would grow no more. */
+export async function measureMemory(
+  names: readonly SideName[],
+  { double, ...many }: Many & { readonly double: string },
+): Promise<Figures> {
   const figures: Partial<Record<SideName, number>> = {};
-  for (const [name, side] of sides) {
-    if (name !== "kv") figures[name] = await memoryOf(name, side, many);
+  for (const name of names.filter((name) => name !== "kv")) {
+    await using side = await startSide(name, { double });
+    figures[name] = await memoryOf(name, side, many);
   }
   return figures;
 }
