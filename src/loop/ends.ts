@@ -26,8 +26,9 @@ export function finished(reason: TurnEnd): Outcome {
 
 /** What comes of a turn in which something was thrown. */
 export async function failed(turn: TurnAtWork, error: unknown): Promise<Outcome> {
-  if (error === LEFT) throw error;
   const { report, signals } = turn;
+  // Also where its abort has made something else of it: nobody is there to be told.
+  if (error === LEFT || signals.reason === LEFT) throw LEFT;
   if (signals.isPutDown) return { kind: "left" };
   const { isCancelled } = signals;
   // No tool goes on working for a turn that has failed.

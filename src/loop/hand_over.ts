@@ -10,8 +10,8 @@ import { DONE, Iteration, type Taken } from "./iteration.ts";
 /** Hands an event over, and waits until the next one is asked for. Throws {@link LEFT} where nobody asks any more. */
 export type Give<Event> = (event: Event) => Promise<void>;
 
-/** What is thrown in work to which nobody listens any more: it unwinds, and nobody is told. */
-export const LEFT: unknown = new DOMException("Nobody listens any more", "AbortError");
+/** What ends work to which nobody listens any more, wherever it is: it unwinds, and nobody is told. */
+export const LEFT: unknown = new DOMException("The client has gone", "AbortError");
 
 /** The side that iterates. */
 class HandOver<Event> extends Iteration<Event> {

@@ -8,7 +8,7 @@ import type { AnswerRequest, ResumeRequest, TurnPorts, TurnRequest } from "./age
 import { TurnAtWork } from "./at_work.ts";
 import { close, end, failed, type Outcome } from "./ends.ts";
 import type { TurnEvent } from "./events.ts";
-import type { Give } from "./hand_over.ts";
+import { type Give, LEFT } from "./hand_over.ts";
 import { openAnswered, openTurn, reopenTurn } from "./open.ts";
 import { playSteps } from "./steps.ts";
 import { takeAnswers, takeUp } from "./take_up.ts";
@@ -79,6 +79,6 @@ export class Turn {
 
   /** Aborts whatever is running, unless the turn has ended. */
   leave(): void {
-    if (!this.#work.isEnded) this.#work.signals.fail(new DOMException("The client has gone", "AbortError"));
+    if (!this.#work.isEnded) this.#work.signals.fail(LEFT);
   }
 }

@@ -187,6 +187,25 @@ Deno.test.each([["returns"], ["hangs"]] as const)(
   },
 );
 
+const script: Script = ({ messages }) =>
+  messages.at(-1)?.content === "Go" ? { calls: [{ name: "stuck", input: {} }] } : { text: "Done." };
+const model = modelOf((_request, _signal, call) => call === 0 ? hanging("hangs") : one(finish("Done.")));
+
+Deno.test.each([["its model", "text.delta", { model }], ["a tool", "tool.call", { tools, script }]] as const)(
+  "runTurn() that is left while it waits for %s ends, and nobody is told of an error",
+  async (_, last, options) => {
+    const bench = new Bench(options);
+    const errors: unknown[] = [];
+    const events = bench.start("Go", {}, { onError: (error) => errors.push(error) });
+    for (let taken = await events.next(); taken.value?.type !== last; taken = await events.next());
+    const waiting = events.next();
+    await events.return();
+    assert.deepEqual(await waiting, { done: true, value: undefined });
+    assert.deepEqual(errors, []);
+    await assertUsable(bench);
+  },
+);
+
 async function* one(event: ModelEvent): AsyncGenerator<ModelEvent> {
   yield await Promise.resolve(event);
 }

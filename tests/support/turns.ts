@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import * as z from "zod";
-import type { Agent, AnswerRequest, ReadyAgent, TurnRequest } from "../../src/loop/agent.ts";
+import type { Agent, AnswerRequest, ReadyAgent, TurnPorts, TurnRequest } from "../../src/loop/agent.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import { defineTool } from "../../src/loop/tools.ts";
 import { answerTurn, runTurn } from "../../src/loop/turn.ts";
@@ -141,12 +141,17 @@ export class Bench {
   }
 
   /** Starts a turn. */
-  start(input: TurnRequest["input"], rest: Partial<TurnRequest> = {}): AsyncGenerator<TurnEvent, void> {
+  start(
+    input: TurnRequest["input"],
+    rest: Partial<TurnRequest> = {},
+    ports: Pick<TurnPorts, "onError"> = {},
+  ): AsyncGenerator<TurnEvent, void> {
     const { store, clock } = this;
     return runTurn({ agent: this.agent, session: KEY.session, input, ...rest }, {
       store,
       clock,
       newId: () => `t${this.#turns++}`,
+      ...ports,
     });
   }
 
