@@ -33,9 +33,37 @@ export function joinBody(
   return concat(pieces);
 }
 
-/** One array of all bytes. */
+/**
+ * Memory of bodies that were sent, for the next ones. A step's body is as long as the history: new memory for each would
+ * have the collector run through the whole heap once in some two hundred steps, which costs more than the bodies do.
+ */
+const spare: ArrayBuffer[] = [];
+const MAX_SPARE = 4;
+const LEAST_BYTES = 4_096;
+const MOST_BYTES = 4 * 1_024 * 1_024;
+
+/** Memory for so many bytes or more, with something in it. */
+function memoryFor(size: number): ArrayBuffer {
+  const at = spare.findIndex(({ byteLength }) => byteLength >= size);
+  const [found] = at < 0 ? [] : spare.splice(at, 1);
+  if (found !== undefined || size > MOST_BYTES) return found ?? new ArrayBuffer(size);
+  // Twice as much again and again: the next step's body has room in it, too.
+  let room = LEAST_BYTES;
+  while (room < size) room *= 2;
+  return new ArrayBuffer(room);
+}
+
+/** Takes back the memory of a body that nobody reads any more. */
+export function giveBack({ buffer }: Uint8Array<ArrayBuffer>): void {
+  if (buffer.byteLength < LEAST_BYTES || buffer.byteLength > MOST_BYTES) return;
+  if (spare.length >= MAX_SPARE) spare.shift();
+  spare.push(buffer);
+}
+
+/** One array of all bytes; its memory may be longer, and is to be given back where nobody else has come to hold it. */
 export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const all = new Uint8Array(memoryFor(size), 0, size);
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);

@@ -9,6 +9,7 @@ import type { Hosted } from "./hosted.ts";
 
 /** One request of an {@link exchange}. */
 export interface Sent {
+  /** Good until it was sent. */
   readonly body: Uint8Array<ArrayBuffer>;
   /** In place of those of the model. */
   readonly headers?: Hosted["headers"];
@@ -16,7 +17,7 @@ export interface Sent {
 
 /** What {@link exchange} needs beside the place to send to. */
 export interface ExchangeOptions<Answer extends Assembler> {
-  /** What is sent next. */
+  /** What is sent next; called for each attempt. */
   readonly request: () => Sent;
   readonly signal: AbortSignal;
   /** Starts an answer; called for each attempt. */
@@ -42,14 +43,13 @@ export async function* exchange<Answer extends Assembler>(
   signal.throwIfAborted();
   const { clock, context, maxRetries, stallMs, url } = hosted;
   const fetch = hosted.fetch();
-  let sent = request();
   for (let attempt = 0;; attempt++) {
+    const { body, headers = hosted.headers } = request();
     let connection: Connection | undefined;
     let begun = false;
     let last: ModelEvent | null = null;
     let failure: SelvageError | null = null;
     try {
-      const { body, headers = hosted.headers } = sent;
       connection = await connect(url.href, { fetch, headers, body, clock, stallMs, signal, context });
       await requireStream(connection, { context, now: clock.now() });
       const answer = assemble();
@@ -77,9 +77,6 @@ export async function* exchange<Answer extends Assembler>(
       return;
     }
     if (failure !== null) await clock.sleep(retryDelay(failure, attempt), signal);
-    else {
-      sent = request();
-      attempt = -1;
-    }
+    else attempt = -1;
   }
 }

@@ -6,6 +6,7 @@
  * and silence is measured by a timer of our own.
  */
 import type { Clock } from "../ports.ts";
+import { giveBack } from "./_bytes.ts";
 import { type ErrorContext, unreachable } from "./_errors.ts";
 import { watched } from "./_wait.ts";
 
@@ -13,6 +14,7 @@ import { watched } from "./_wait.ts";
 export interface ConnectOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly headers: Readonly<Record<string, string>>;
+  /** Its memory is given back once it was sent. */
   readonly body: Uint8Array<ArrayBuffer>;
   readonly clock: Clock;
   /** Milliseconds of silence after which the upstream counts as stalled. */
@@ -21,6 +23,9 @@ export interface ConnectOptions {
   /** What errors start with and never show. */
   readonly context: ErrorContext;
 }
+
+/** It makes a copy of a body as soon as it is called. One that somebody else has written may hold on to it. */
+const PLATFORM_FETCH = globalThis.fetch;
 
 /** A response whose body is read by hand. */
 export interface Connection {
@@ -101,6 +106,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   const { body, clock, context, fetch, signal, stallMs } = options;
   signal.throwIfAborted();
   const request = new AbortController();
+  const sent = fetch === PLATFORM_FETCH ? body : body.slice();
   // One object, so that the abort listener below keeps the response alive together with the reader.
   const held: { response?: Response; reader?: BodyReader } = {};
 
@@ -150,7 +156,13 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
       const { headers } = options;
       // No redirect is followed: of the headers that tell who asks `fetch` would leave only `authorization` behind, and
       // what was said goes nowhere that was not named.
-      const init: RequestInit = { method: "POST", headers, body, redirect: "manual", signal: request.signal };
+      const init: RequestInit = {
+        method: "POST",
+        headers,
+        body: sent,
+        redirect: "manual",
+        signal: request.signal,
+      };
       held.response = await fetch(url, init);
       if (held.response.body !== null) held.reader = readerOf(held.response.body);
       return held.response;
@@ -161,5 +173,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   } catch (error) {
     close();
     throw error;
+  } finally {
+    // It was sent, or never will be.
+    giveBack(body);
   }
 }

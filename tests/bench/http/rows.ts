@@ -64,7 +64,7 @@ export const CPU_ROWS: readonly CpuRow[] = [
   {
     name: "200 steps",
     plan: steps(200),
-    runs: 1,
+    runs: 3,
     parallel: 1,
     rounds: 15,
     smoke: 0,
@@ -82,7 +82,7 @@ export const CPU_ROWS: readonly CpuRow[] = [
   {
     name: "deltas, 1 stream",
     plan: deltas(500),
-    runs: 1,
+    runs: 4,
     parallel: 1,
     rounds: 25,
     smoke: 5,
