@@ -34,30 +34,31 @@ export function joinBody(
 }
 
 /**
- * Memory of bodies that were sent, for the next ones. A step's body is as long as the history: new memory for each would
- * have the collector run through the whole heap once in some two hundred steps, which costs more than the bodies do.
+ * Memory of bodies that were sent, for the next ones, the smallest first. A step's body is as long as the history: with
+ * new memory for each the collector runs through the whole heap about once in 200 steps.
  */
 const spare: ArrayBuffer[] = [];
-const MAX_SPARE = 4;
-const LEAST_BYTES = 4_096;
-const MOST_BYTES = 4 * 1_024 * 1_024;
+const MAX_SPARE = 16;
+/** Larger ones are not worth keeping: histories are hardly ever that long. */
+const MAX_SPARE_BYTES = 1_024 * 1_024;
+const PAGE_BYTES = 4_096;
 
 /** Memory for so many bytes or more, with something in it. */
 function memoryFor(size: number): ArrayBuffer {
   const at = spare.findIndex(({ byteLength }) => byteLength >= size);
   const [found] = at < 0 ? [] : spare.splice(at, 1);
-  if (found !== undefined || size > MOST_BYTES) return found ?? new ArrayBuffer(size);
-  // Twice as much again and again: the next step's body has room in it, too.
-  let room = LEAST_BYTES;
-  while (room < size) room *= 2;
-  return new ArrayBuffer(room);
+  if (found !== undefined) return found;
+  // A quarter more, in pages: the next steps have room in it, too.
+  const roomy = Math.ceil(1.25 * size / PAGE_BYTES) * PAGE_BYTES;
+  return new ArrayBuffer(roomy > MAX_SPARE_BYTES ? size : roomy);
 }
 
 /** Takes back the memory of a body that nobody reads any more. */
 export function giveBack({ buffer }: Uint8Array<ArrayBuffer>): void {
-  if (buffer.byteLength < LEAST_BYTES || buffer.byteLength > MOST_BYTES) return;
-  if (spare.length >= MAX_SPARE) spare.shift();
+  if (buffer.byteLength > MAX_SPARE_BYTES) return;
   spare.push(buffer);
+  spare.sort((one, other) => one.byteLength - other.byteLength);
+  if (spare.length > MAX_SPARE) spare.shift();
 }
 
 /** One array of all bytes; its memory may be longer, and is to be given back where nobody else has come to hold it. */

@@ -24,7 +24,7 @@ export interface ConnectOptions {
   readonly context: ErrorContext;
 }
 
-/** It makes a copy of a body as soon as it is called. One that somebody else has written may hold on to it. */
+/** It copies a body as it is called, as the standard of `fetch` has it. One that somebody has written may hold on to it. */
 const PLATFORM_FETCH = globalThis.fetch;
 
 /** A response whose body is read by hand. */

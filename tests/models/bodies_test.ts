@@ -1,5 +1,6 @@
 /** Memory of request bodies: used again, and never under somebody who still reads it. */
 import { equal } from "node:assert/strict";
+import { concat, encodeText, giveBack } from "../../src/models/_bytes.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
 import type { ModelRequest } from "../../src/ports.ts";
 
@@ -51,4 +52,15 @@ Deno.test("bodies sent at once and again after a refusal are each their own", as
   const all = Array.from({ length: 20 }, (_, n) => `${n} `.repeat(n * 400 + 1));
   await Promise.all(all.map((content) => askOf(model, content)));
   equal(seen.toSorted().join("|"), [...all, ...all].toSorted().join("|"));
+});
+
+Deno.test("memory that was given back is the next body's, and each body has its own bytes alone", () => {
+  const long = concat([encodeText("a".repeat(900_000))]);
+  giveBack(long);
+  const short = concat([encodeText("b"), encodeText("c".repeat(800_000))]);
+  const other = concat([encodeText("d".repeat(800_000))]);
+  equal(short.buffer, long.buffer);
+  equal(other.buffer === long.buffer, false);
+  equal(new TextDecoder().decode(short), `b${"c".repeat(800_000)}`);
+  equal(new TextDecoder().decode(other), "d".repeat(800_000));
 });
