@@ -24,9 +24,6 @@ export interface ConnectOptions {
   readonly context: ErrorContext;
 }
 
-/** It copies a body as it is called, as the standard of `fetch` has it. One that somebody has written may hold on to it. */
-const PLATFORM_FETCH = globalThis.fetch;
-
 /** A response whose body is read by hand. */
 export interface Connection {
   readonly status: number;
@@ -96,6 +93,9 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
     cancel: () => reader.cancel(),
   };
 }
+
+/** It copies a body as it is called, as the standard of `fetch` has it. One that somebody has written may hold on to it. */
+const PLATFORM_FETCH = globalThis.fetch;
 
 /**
  * Sends a POST request and waits for the response headers.
