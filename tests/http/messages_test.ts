@@ -129,11 +129,14 @@ Deno.test("POST /v1/turns/cancel ends what was asked for under a key: queued her
   };
   const first = (await post(0, "/v1/turns", { session: "s", input: "first" }, key("first"))).text();
   await running;
-  const queued = async (name: string) => {
+  const queued = (name: string) => {
     const body = { session: "s", input: name, whenBusy: "enqueue", onDisconnect: "continue" };
-    return (await post(0, "/v1/turns", body, key(name))).text();
+    return post(0, "/v1/turns", body, key(name));
   };
-  const [second, third, fourth] = [queued("second"), queued("third"), queued("fourth")];
+  // One after the other: those that come at a time have no order.
+  const second = (await queued("second")).text();
+  const third = (await queued("third")).text();
+  const fourth = (await queued("fourth")).text();
   await clock.advance(1_000);
   // The first in line, which is about to begin, and one behind it, by another process; neither has begun.
   deepEqual(await cancel(0, "second"), { turn: null, cancelled: true });
