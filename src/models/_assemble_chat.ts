@@ -49,12 +49,6 @@ export class AnswerAssembler extends Assembler {
     else super.accept(data, source);
   }
 
-  /** The events since the last call: those of one read. */
-  override drain(): readonly ModelEvent[] {
-    this.#frames.forget();
-    return super.drain();
-  }
-
   /** The terminal event. Only to be called when {@link AnswerAssembler.complete}. */
   finish(): ModelEvent {
     const content: (TextPart | ReasoningPart | ToolCallPart)[] = [];

@@ -1,9 +1,12 @@
-/** Frames that come in one read, parsed: of a burst most differ in one string only. Private to the adapters. */
+/** Frames of an answer, parsed: most deltas differ in one string only. Private to the adapters. */
 
 /** A string that no provider sends. */
 const MARK = "\u{f8ff}selvage\u{f8ff}";
 
-/** Frames of a read from which on such a place is looked for, and up to which: of a few frames none is worth it. */
+/**
+ * Frames in a row that were parsed from which on such a place is looked for, and up to which: of a few frames none is
+ * worth it, and where four looks have found none there is none.
+ */
 const FIRST = 8;
 const LAST = 12;
 
@@ -24,7 +27,8 @@ interface Place {
 export class Frames {
   #last = "";
   #place: Place | null = null;
-  #count = 0;
+  /** Frames parsed since the last one that was not. */
+  #parsed = 0;
 
   /**
    * The value that a frame's JSON stands for, good until the next frame: nothing of it is to be kept but texts.
@@ -34,20 +38,15 @@ export class Frames {
   parse(data: string): unknown {
     const text = this.#place === null ? null : textAt(this.#place, data);
     if (this.#place !== null && text !== null) {
+      this.#parsed = 0;
       this.#place.holder[this.#place.name] = text;
       return this.#place.frame;
     }
     const frame: unknown = JSON.parse(data);
-    if (++this.#count > FIRST && this.#count <= LAST) this.#place = placeIn(this.#last, data);
-    this.#last = data;
+    this.#parsed++;
+    if (this.#parsed > FIRST && this.#parsed <= LAST) this.#place = placeIn(this.#last, data) ?? this.#place;
+    this.#last = this.#parsed >= FIRST && this.#parsed < LAST ? data : "";
     return frame;
-  }
-
-  /** Forgets them: the next frame has nothing to do with them. */
-  forget(): void {
-    this.#last = "";
-    this.#place = null;
-    this.#count = 0;
   }
 }
 
