@@ -43,9 +43,8 @@ export class Frames {
       return this.#place.frame;
     }
     const frame: unknown = JSON.parse(data);
-    this.#parsed++;
-    if (this.#parsed > FIRST && this.#parsed <= LAST) this.#place = placeIn(this.#last, data) ?? this.#place;
-    this.#last = this.#parsed >= FIRST && this.#parsed < LAST ? data : "";
+    if (++this.#parsed > FIRST && this.#parsed <= LAST) this.#place = placeIn(this.#last, data) ?? this.#place;
+    this.#last = data;
     return frame;
   }
 }
