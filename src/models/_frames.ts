@@ -43,7 +43,9 @@ export class Frames {
       return this.#place.frame;
     }
     const frame: unknown = JSON.parse(data);
-    if (++this.#parsed > FIRST && this.#parsed <= LAST) this.#place = placeIn(this.#last, data) ?? this.#place;
+    if (++this.#parsed > FIRST && this.#parsed <= LAST) {
+      this.#place = placeIn(this.#last, data) ?? this.#place;
+    }
     this.#last = data;
     return frame;
   }
