@@ -67,6 +67,8 @@ export class StatelessTurns {
   readonly #views: HistoryViews;
   /** By turn, the oldest first. */
   readonly #kept = new Map<string, Kept>();
+  /** Characters of the histories among them. */
+  #keptChars = 0;
 
   /** Makes them of an app's options, whose store remembers compactions, and the host of its sessions. */
   constructor(options: AppOptions, host: TurnHost) {
@@ -135,7 +137,7 @@ export class StatelessTurns {
     }
     if (started === null) return null;
     if (started.isReplay) return { started, billed };
-    this.#kept.delete(turn);
+    this.#drop(turn);
     const isKept = origin.isKept || request.idempotency !== undefined;
     const going = this.#settling(started, { origin: { ...origin, isKept }, request: { owner, ...request } });
     return { started: going, billed };
@@ -187,19 +189,28 @@ export class StatelessTurns {
     const state = await this.#store.read(key);
     if (state !== null) await this.#views.remember(key, { agent, history, state });
     const isWaiting = state?.head.lease !== undefined;
-    if (isWaiting || origin.isKept) this.#kept.set(turn, { origin, until: this.#clock.now() + KEPT_MS });
+    if (isWaiting || origin.isKept) this.#keep(turn, { origin, until: this.#clock.now() + KEPT_MS });
     else await this.#store.delete(key);
     await this.#forget();
+  }
+
+  #keep(turn: string, kept: Kept): void {
+    this.#drop(turn);
+    this.#kept.set(turn, kept);
+    this.#keptChars += kept.origin.size;
+  }
+
+  #drop(turn: string): void {
+    this.#keptChars -= this.#kept.get(turn)?.origin.size ?? 0;
+    this.#kept.delete(turn);
   }
 
   /** Lets go of what is too old, or too much. */
   async #forget(): Promise<void> {
     const now = this.#clock.now();
-    let total = [...this.#kept.values()].reduce((sum, { origin }) => sum + origin.size, 0);
-    for (const [turn, { origin: { key, size }, until }] of this.#kept) {
-      if (until > now && total <= KEPT_CHARS) break;
-      total -= size;
-      this.#kept.delete(turn);
+    for (const [turn, { origin: { key }, until }] of this.#kept) {
+      if (until > now && this.#keptChars <= KEPT_CHARS) break;
+      this.#drop(turn);
       await this.#host.endSession(key);
       await this.#store.delete(key);
     }

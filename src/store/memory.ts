@@ -92,7 +92,7 @@ interface Claimed {
   readonly expires: number;
 }
 
-/** Claims and batches of events that are stored before old ones are looked for. */
+/** The fewest claims and batches of events that are stored before old ones are looked for. */
 const WRITES_BETWEEN_SWEEPS = 1_000;
 
 class MemoryStore implements Store {
@@ -270,10 +270,13 @@ class MemoryStore implements Store {
     this.#sweepNowAndThen();
   }
 
-  /** Forgets claims that have expired, and events that cannot be read any more. */
+  /**
+   * Forgets claims that have expired, and events that cannot be read any more: once in as many writes as there are
+   * places to look at, so that a write costs no more the more is held.
+   */
   #sweepNowAndThen(): void {
     if (--this.#writesUntilSweep > 0) return;
-    this.#writesUntilSweep = WRITES_BETWEEN_SWEEPS;
+    this.#writesUntilSweep = Math.max(WRITES_BETWEEN_SWEEPS, this.#claims.size + this.#sessions.size);
     const now = this.#clock.now();
     for (const [name, { expires }] of this.#claims) if (expires <= now) this.#claims.delete(name);
     for (const session of this.#sessions.values()) {

@@ -24,7 +24,7 @@ Deno.test("a module of agents in the clone is served as README says, with no per
   const { tasks } = JSON.parse(await Deno.readTextFile("deno.json"));
   equal(
     tasks.start.command,
-    "deno serve --v8-flags=--max-semi-space-size=16,--heap-growing-percent=20 -P=serve --host 127.0.0.1 --port 8000 main.ts",
+    "deno serve --v8-flags=--max-semi-space-size=16,--heap-growing-percent=20,--invocation-count-for-turbofan=1000 -P=serve --host 127.0.0.1 --port 8000 main.ts",
   );
   const folder = await Deno.makeTempDir({ dir: ".", prefix: "my_agents-" });
   try {

@@ -199,6 +199,33 @@ Deno.test("POST /v1/chat/completions goes on from the history where the turn tha
   assert.deepEqual(other.requests[0]?.messages.map(({ role }) => role), ["user", "assistant", "tool"]);
 });
 
+Deno.test("POST /v1/chat/completions keeps the turns that wait while there is room, and then the newest", async () => {
+  const { app, complete, requests } = makeApp(({ messages }) => {
+    const { content } = messages.at(-1) ?? {};
+    if (messages.at(-1)?.role === "user") return { calls: [{ name: "look", input: {} }] };
+    return JSON.stringify(content).includes("21 degrees")
+      ? { text: "It is warm." }
+      : { calls: [{ name: "weather", input: {} }] };
+  });
+  // Blank, so that only its size costs anything: nine of them are more than is kept.
+  const padding = " ".repeat(7_800_000);
+  const asked: { readonly question: Json; readonly message: Json }[] = [];
+  for (let n = 0; n < 9; n++) {
+    const question = { role: "user", content: `Weather in town ${n}?` };
+    const body = JSON.stringify({ model: "default", messages: [question], tools: [weather] }) + padding;
+    const response = await app.request("/v1/chat/completions", { method: "POST", body });
+    asked.push({ question, message: (await response.json()).choices[0].message });
+  }
+  const shown = async ({ question, message }: (typeof asked)[number]) => {
+    await complete({ messages: [question, ...answered(message)] });
+    return requests.at(-1)?.messages.map(({ role }) => role);
+  };
+  const whole = ["user", "assistant", "tool", "assistant", "tool"];
+  for (const turn of asked.slice(1)) assert.deepEqual(await shown(turn), whole);
+  // What the service's own tool gave went with it.
+  assert.deepEqual(await shown(asked[0]!), ["user", "assistant", "tool"]);
+});
+
 Deno.test("POST /v1/chat/completions gives the same answer to results that are sent twice", async () => {
   const script = replies(calls("weather", {}), { text: "Warm." }, { text: "Warm, again." });
   const { complete } = makeApp(script);

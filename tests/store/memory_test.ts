@@ -69,6 +69,23 @@ Deno.test("memoryStore() forgets claims by and by, but only those that have expi
   assert.equal(await store.claim(KEY, "late 0"), 0);
 });
 
+Deno.test("memoryStore() looks for what is old no more often than a write each, however much it holds", async () => {
+  const store = memoryStore({ clock: new ManualClock() });
+  for (let i = 0; i < 20_000; i++) await store.claim(KEY, `held ${i}`, { value: i, ttlMs: 1_000 });
+  let looks = 0;
+  const iterate = Map.prototype[Symbol.iterator];
+  Map.prototype[Symbol.iterator] = function () {
+    looks += this.size;
+    return iterate.call(this);
+  };
+  try {
+    for (let i = 0; i < 20_000; i++) await store.claim(KEY, `more ${i}`, { value: i, ttlMs: 1_000 });
+  } finally {
+    Map.prototype[Symbol.iterator] = iterate;
+  }
+  assert.ok(looks > 0 && looks <= 60_000, `${looks} looks`);
+});
+
 Deno.test("memoryStore() asks anew what a turn begins with where somebody has come by meanwhile", async () => {
   const store = memoryStore({ clock: new ManualClock() });
   const lengths: number[] = [];

@@ -5,10 +5,16 @@ import { hasSteps } from "./plan.ts";
 import type { CpuRow } from "./rows.ts";
 import { runTurn, type Side, type SideName } from "./sides.ts";
 
-/** Medians over the rounds, and deltas that did not come. */
+/** What a row has come to. */
 export interface Cost {
-  /** Microseconds per step or delta. */
+  /**
+   * Multiples of what the floor took in the same round; medians. What else has the machine moves a round by a half, and
+   * both sides of it.
+   */
   readonly figures: Figures;
+  /** Microseconds per step or delta; medians. */
+  readonly micros: Figures;
+  /** Deltas that did not come. */
   readonly lost: Figures;
 }
 
@@ -27,6 +33,18 @@ async function round(
   return { each: (await cpu() - before) / (runs * plan.count), lost };
 }
 
+/** Turns that a server plays before anything is measured: V8 compiles for good what has run a few thousand times. */
+const WARM_TURNS = 2_000;
+
+/** Lets every server play turns. A service runs for months: what its compiling costs, it costs in the first minute. */
+export async function warmUp(sides: Sides): Promise<void> {
+  for (const [name, { url }] of sides) {
+    for (let n = 0; n < WARM_TURNS; n++) {
+      await runTurn(name, { url, plan: { kind: "steps", count: 1, size: 64 } });
+    }
+  }
+}
+
 /** Measures a row. Medians: a round in which something else had the machine counts as one round. */
 export async function measureCpu(
   row: CpuRow,
@@ -34,7 +52,7 @@ export async function measureCpu(
 ): Promise<Cost> {
   const each = new Map<SideName, number[]>([...sides.keys()].map((name) => [name, []]));
   const lost = new Map<SideName, number>();
-  // A third as many rounds warm all of them up: what a process costs while V8 still compiles it, it costs once.
+  // A third as many rounds warm all of them up for this kind of turn.
   const warm = Math.ceil(rounds / 3);
   for (let n = 0; n < warm + rounds; n++) {
     for (const [name, side] of sides) {
@@ -43,6 +61,12 @@ export async function measureCpu(
       if (n >= warm) each.get(name)?.push(found.each);
     }
   }
-  const figures = Object.fromEntries([...each].map(([name, all]) => [name, median(all)]));
-  return { figures, lost: Object.fromEntries(lost) };
+  const floor = each.get("raw") ?? [];
+  const of = (figure: (all: readonly number[]) => number): Figures =>
+    Object.fromEntries([...each].map(([name, all]) => [name, figure(all)]));
+  return {
+    figures: of((all) => median(all.map((cost, n) => cost / (floor[n] ?? NaN)))),
+    micros: of(median),
+    lost: Object.fromEntries(lost),
+  };
 }
