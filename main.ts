@@ -85,12 +85,17 @@ function agentsOf({ SELVAGE_CONFIG: path, SELVAGE_MODEL, SELVAGE_POLICY }: Confi
 let isMade = false;
 let isListening = false;
 
+/** Where the server was to listen, in words, and how to say another place: what `deno serve` was told it does not tell. */
+const ADDRESS = `it was to listen on ${
+  Deno.env.get("DENO_SERVE_ADDRESS") ?? "the address of its command (tcp:127.0.0.1:8000 by `deno task start`)"
+}; another one is named by DENO_SERVE_ADDRESS=tcp:IP:PORT`;
+
 /** Reports what nobody handled: it would end the process and every stream in it, whoever left it behind. */
 function survive(event: Event, { what, error }: { readonly what: string; readonly error: unknown }): void {
   event.preventDefault();
   if (!isListening) {
     const message = error instanceof Error ? error.message : String(error);
-    stopStart(`Cannot start: ${message}${isMade ? "; DENO_SERVE_ADDRESS names another address" : ""}`);
+    stopStart(`Cannot start: ${message}${isMade ? `: ${ADDRESS}` : ""}`);
   }
   console.error(`${what}:`, error);
 }
@@ -101,6 +106,14 @@ globalThis.addEventListener("unhandledrejection", (event) => {
 globalThis.addEventListener("error", (event) => {
   survive(event, { what: "Uncaught error", error: event.error });
 });
+
+const [argument] = Deno.args;
+if (argument !== undefined) {
+  stopStart(
+    `Cannot start: found the argument ${JSON.stringify(argument)}, wanted none: variables say everything, ` +
+      "DENO_SERVE_ADDRESS where to listen, as in DENO_SERVE_ADDRESS=tcp:0.0.0.0:9100",
+  );
+}
 
 let config: Config;
 let options: Omit<AppOptions, "store">;

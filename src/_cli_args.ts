@@ -158,7 +158,7 @@ function numberOf(flag: string, text: string, isWanted: (value: number) => boole
   return value;
 }
 
-function nameOf<Name extends string>(flag: string, text: string, names: readonly Name[]): Name {
+function nameOf<const Name extends string>(flag: string, text: string, names: readonly Name[]): Name {
   const found = names.find((name) => name === text);
   if (found !== undefined) return found;
   throw badUsage(`Cannot use --${flag}: found ${JSON.stringify(text)}, wanted ${names.join(", ")}`);

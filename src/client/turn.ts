@@ -284,7 +284,9 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
         throw error;
       });
     }
-    const last = this.#seen.last === null ? {} : { "last-event-id": this.#seen.last };
+    const last: Readonly<Record<string, string>> = this.#seen.last === null
+      ? {}
+      : { "last-event-id": this.#seen.last };
     const response = await this.#transport.ask(`${this.#path}/events`, {
       headers: { ...STREAM, ...last },
       signal,

@@ -1,5 +1,6 @@
 /** What has to be downloaded before the service starts by `deno serve`: its own packages, and none of the tests. */
 import { equal, ok } from "node:assert/strict";
+import config from "../../deno.json" with { type: "json" };
 import { startServer } from "../support/server.ts";
 
 /** What `deno info --json` tells, as far as it is needed here. */
@@ -60,6 +61,27 @@ Deno.test("the service starts with its own packages in the cache alone, and runs
       equal(response.status, 200, path);
       await response.body?.cancel();
     }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("every entry point checks in a project that links the clone and has Deno's own compiler options", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "selvage-linked-" });
+  try {
+    const links = [new URL("../../", import.meta.url).pathname];
+    await Deno.writeTextFile(
+      `${folder}/deno.json`,
+      JSON.stringify({ links, unstable: ["kv", "no-legacy-abort"] }),
+    );
+    const entries = Object.keys(config.exports).map((entry) => `@selvage/selvage${entry.slice(1)}`);
+    await Deno.writeTextFile(`${folder}/main.ts`, entries.map((entry) => `import "${entry}";\n`).join(""));
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["check", "main.ts"],
+      cwd: folder,
+      env: { NO_COLOR: "1" },
+    }).output();
+    ok(success, new TextDecoder().decode(stderr));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

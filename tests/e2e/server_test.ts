@@ -243,3 +243,21 @@ for (const [name, env, message] of REFUSED) {
     match(text, message);
   });
 }
+
+Deno.test("the server does not start with an argument, which it would not look at, and says what is wanted", async () => {
+  const { code, text } = await startRefused({ SELVAGE_KV: ":memory:" }, {
+    command: ["serve", "-P=serve", "--port", "0", "main.ts", "--host", "0.0.0.0"],
+  });
+  equal(code, 1, text);
+  match(text, /^Cannot start: found the argument "--host", wanted none: .*DENO_SERVE_ADDRESS=tcp:/m);
+});
+
+Deno.test("the server does not start on an address that is taken, and says which that is", async () => {
+  await using first = await startServer({ SELVAGE_KV: ":memory:" });
+  const { code, text } = await startRefused({
+    SELVAGE_KV: ":memory:",
+    DENO_SERVE_ADDRESS: `tcp:127.0.0.1:${new URL(first.url).port}`,
+  });
+  equal(code, 1, text);
+  match(text, /Cannot start: .*in use.*: it was to listen on tcp:127\.0\.0\.1:\d+; another one is named by /);
+});

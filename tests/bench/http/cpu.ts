@@ -33,15 +33,10 @@ async function round(
   return { each: (await cpu() - before) / (runs * plan.count), lost };
 }
 
-/** Turns that a server plays before anything is measured: V8 compiles for good what has run a few thousand times. */
-const WARM_TURNS = 2_000;
-
 /** Lets every server play turns. A service runs for months: what its compiling costs, it costs in the first minute. */
-export async function warmUp(sides: Sides): Promise<void> {
+export async function warmUp(sides: Sides, turns: number): Promise<void> {
   for (const [name, { url }] of sides) {
-    for (let n = 0; n < WARM_TURNS; n++) {
-      await runTurn(name, { url, plan: { kind: "steps", count: 1, size: 64 } });
-    }
+    for (let n = 0; n < turns; n++) await runTurn(name, { url, plan: { kind: "steps", count: 1, size: 64 } });
   }
 }
 

@@ -28,7 +28,7 @@ const deltas = (count: number): Plan => ({ kind: "deltas", count, size: 0 });
 
 const STEP_LIMITS: readonly Limit[] = [
   { to: "raw", wanted: 1.5, loose: 3 },
-  { to: "AI SDK", wanted: 1 / 3, loose: 2 / 3 },
+  { to: "AI SDK", wanted: 1 / 3, loose: 1 },
 ];
 const DELTA_LIMITS: readonly Limit[] = [{ to: "raw", wanted: 1.4, loose: 4 }];
 
