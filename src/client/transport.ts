@@ -96,6 +96,8 @@ export class Transport {
   readonly maxTries: number;
   readonly random: () => number;
   readonly #url: string;
+  /** Where that is, in words, without what a URL may hold of secrets. */
+  readonly #place: string;
   readonly #fetch: Fetch;
   readonly #headers: NonNullable<ClientOptions["headers"]>;
   readonly #own: Readonly<Record<string, string>>;
@@ -106,6 +108,7 @@ export class Transport {
   constructor(options: ClientOptions) {
     requireOptions("make the client", options, rules);
     this.#url = String(options.url).replace(/\/+$/, "");
+    this.#place = URL.canParse(this.#url) ? ` to ${new URL(this.#url).origin}` : "";
     // Called as a function of nothing: browsers refuse it as a method of something else.
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#headers = options.headers ?? {};
@@ -157,9 +160,11 @@ export class Transport {
       });
     } catch (cause) {
       if (stop.signal.aborted) throw stop.signal.reason;
-      throw new ClientError("network", `Cannot ${method} ${path}: found no connection, or it broke off`, {
-        cause,
-      });
+      throw new ClientError(
+        "network",
+        `Cannot ${method} ${path}: found no connection${this.#place}, or it broke off; wanted a service that answers there`,
+        { cause },
+      );
     } finally {
       begun.abort();
       signal?.removeEventListener("abort", onAbort);

@@ -893,6 +893,8 @@ var Transport = class {
   maxTries;
   random;
   #url;
+  /** Where that is, in words, without what a URL may hold of secrets. */
+  #place;
   #fetch;
   #headers;
   #own;
@@ -902,6 +904,7 @@ var Transport = class {
   constructor(options) {
     requireOptions("make the client", options, rules);
     this.#url = String(options.url).replace(/\/+$/, "");
+    this.#place = URL.canParse(this.#url) ? ` to ${new URL(this.#url).origin}` : "";
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
     this.#headers = options.headers ?? {};
     this.#own = options.apiKey === void 0 ? {} : {
@@ -957,7 +960,7 @@ var Transport = class {
       });
     } catch (cause) {
       if (stop.signal.aborted) throw stop.signal.reason;
-      throw new ClientError("network", `Cannot ${method} ${path}: found no connection, or it broke off`, {
+      throw new ClientError("network", `Cannot ${method} ${path}: found no connection${this.#place}, or it broke off; wanted a service that answers there`, {
         cause
       });
     } finally {
