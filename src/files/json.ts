@@ -41,15 +41,18 @@ export const BOM = "\ufeff";
  *
  * @param file What the file is called.
  * @param chunks The document, part by part.
- * @param options Whether to keep texts; the line where a file has one document a line.
+ * @param options Whether to keep texts; line and column of its beginning where a file has one document a line.
  * @throws SelvageError `unreadable`; RangeError where one message is longer than a string can be.
  */
 export async function readJson(
   file: string,
   chunks: AsyncIterable<string> | Iterable<string>,
-  { keepTexts, line = null }: Keeping & { readonly line?: number | null },
+  { keepTexts, line = null, column = 1 }: Keeping & {
+    readonly line?: number | null;
+    readonly column?: number;
+  },
 ): Promise<TranscriptFile> {
-  const splitter = new JsonSplitter({ keepTexts });
+  const splitter = new JsonSplitter({ keepTexts, from: { line: line ?? 1, column } });
   let hasBom: boolean | null = null;
   let split: SplitJson;
   try {
@@ -62,8 +65,7 @@ export async function readJson(
     split = splitter.end();
   } catch (error) {
     if (!(error instanceof SelvageError)) throw error;
-    const where = line === null ? "" : `line ${line}: `;
-    throw cannotRead(file, where + error.message, line === null ? error.fields : { line });
+    throw cannotRead(file, error.message, line === null ? error.fields : { line });
   }
   const { around, texts, values, lists, frame } = split;
   const name = nameOfList(frame);

@@ -7,6 +7,7 @@
 import { SelvageError } from "../core/errors.ts";
 import { LIST_NAMES, type ListName } from "../formats/shapes.ts";
 import { parseExact } from "../formats/source.ts";
+import { findFault, type JsonFault, type Place, placeIn } from "./fault.ts";
 
 /** A list that may be that of the messages. */
 interface List {
@@ -55,12 +56,22 @@ export class JsonSplitter {
   /** The last string at the first level of an object: in front of a list, its name. */
   #key: string[] = [];
   #list: List | null = null;
-  #line = 1;
-  #elementLine = 1;
+  /** Up to where the document was taken, where the element begins, and where each text around them does. */
+  #place: Place;
+  #elementPlace: Place;
+  readonly #aroundPlaces: Place[];
 
-  /** `keepTexts: false` where nothing will be written. */
-  constructor({ keepTexts = true }: { readonly keepTexts?: boolean } = {}) {
+  /** `keepTexts: false` where nothing will be written; `from` where the document does not begin its file. */
+  constructor(
+    { keepTexts = true, from = { line: 1, column: 1 } }: {
+      readonly keepTexts?: boolean;
+      readonly from?: Place;
+    } = {},
+  ) {
     this.#keepTexts = keepTexts;
+    this.#place = from;
+    this.#elementPlace = from;
+    this.#aroundPlaces = [from];
   }
 
   /**
@@ -144,7 +155,7 @@ export class JsonSplitter {
       frame = parseExact(this.#around.join("0"));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw this.#noJson(error);
+      throw this.#noJsonAround(error);
     }
     return {
       around: this.#around,
@@ -209,7 +220,7 @@ export class JsonSplitter {
     this.#around.push(this.#takePiece());
     this.#isElement = true;
     this.#isNested = char === '"' || char === "[" || char === "{";
-    this.#elementLine = this.#line;
+    this.#elementPlace = this.#place;
   }
 
   #endElement(): void {
@@ -219,15 +230,16 @@ export class JsonSplitter {
       this.#values.push(parseExact(text));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw this.#noJson(error, text);
+      throw noJson(error, text, { from: this.#elementPlace, message: this.#values.length });
     }
+    this.#aroundPlaces.push(this.#place);
     this.#texts.push(this.#keepTexts ? text : "");
     if (this.#list !== null) this.#list.to = this.#values.length;
   }
 
   #take(text: string): void {
     if (text === "") return;
-    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.#line++;
+    this.#place = placeIn(text, text.length, this.#place);
     this.#piece.push(text);
     this.#pieceLength += text.length;
   }
@@ -239,17 +251,43 @@ export class JsonSplitter {
     return piece;
   }
 
-  /** Says where it is no JSON: by message and line, for the text around the messages has lost its places. */
-  #noJson(error: SyntaxError, element?: string): SelvageError {
-    const [, place] = error.message.match(/\(line (\d+) column \d+\)/) ?? [];
-    const what = error.message.replace(/ in JSON at position [\s\S]*$|, (?:\.\.\.)?"[\s\S]*$/, "");
-    if (element === undefined) {
-      const isWhole = this.#values.length === 0;
-      return new SelvageError("bad_json", isWhole ? error.message : `${what} around the messages`);
-    }
-    const line = this.#elementLine + Number(place ?? 1) - 1;
-    return new SelvageError("bad_json", `message ${this.#values.length}: ${what} (line ${line})`, {
-      fields: { line },
+  /** What is wrong around the messages: where its text stood, each of them with a number in its place. */
+  #noJsonAround(error: SyntaxError): SelvageError {
+    const fault = findFault(this.#around.join("0"));
+    if (fault === null) return new SelvageError("bad_json", error.message);
+    let { at } = fault;
+    const index = this.#around.findIndex((text) => {
+      if (at <= text.length) return true;
+      at -= text.length + 1;
+      return false;
     });
+    const from = this.#aroundPlaces[index] ?? this.#place;
+    const text = this.#around[index] ?? "";
+    const isMessage = at === text.length && index < this.#values.length;
+    return faultOf(isMessage ? { ...fault, found: "a message" } : fault, { place: placeIn(text, at, from) });
   }
+}
+
+/** What is wrong in the text of a message. */
+function noJson(
+  error: SyntaxError,
+  text: string,
+  { from, message }: { readonly from: Place; readonly message: number },
+): SelvageError {
+  const fault = findFault(text);
+  const place = placeIn(text, fault?.at ?? 0, from);
+  if (fault !== null) return faultOf(fault, { place, message });
+  return new SelvageError("bad_json", `message ${message} (line ${place.line}): ${error.message}`, {
+    fields: { line: place.line },
+  });
+}
+
+/** Says where a document is no JSON. */
+function faultOf(
+  { found, wanted }: JsonFault,
+  { place: { line, column }, message }: { readonly place: Place; readonly message?: number },
+): SelvageError {
+  const place = `line ${line}, column ${column}`;
+  const where = message === undefined ? place : `message ${message} (${place})`;
+  return new SelvageError("bad_json", `${where}: found ${found}, wanted ${wanted}`, { fields: { line } });
 }

@@ -3,9 +3,11 @@
  *
  * @module
  */
+import { SelvageError } from "../core/errors.ts";
 import { isObject } from "../formats/format.ts";
 import { LIST_NAMES } from "../formats/shapes.ts";
 import { parseExact } from "../formats/source.ts";
+import { findFault } from "./fault.ts";
 import { BOM, type Keeping, nameOfList, readJson, type TranscriptFile } from "./json.ts";
 import { cannotRead, Sniffed, splitLines } from "./text.ts";
 import { unwrapLines } from "./wrapped.ts";
@@ -77,6 +79,36 @@ function onlyOne(transcript: TranscriptFile): OpenedFile {
   return { transcripts: [transcript], write: ([messages = []]) => transcript.write(messages) };
 }
 
+/** The error of a line that is no JSON, in a file that has lines behind it. */
+function noJson(file: string, text: string, { line, column, cause }: {
+  readonly line: number;
+  readonly column: number;
+  readonly cause: SyntaxError;
+}): SelvageError {
+  const fault = findFault(text);
+  const what = fault === null
+    ? `line ${line}: ${cause.message}`
+    : `line ${line}, column ${column + fault.at}: found ${fault.found}, wanted ${fault.wanted}`;
+  return cannotRead(file, what, { line });
+}
+
+/** The error of the last line with a text that is no JSON: a process that dies leaves such a one. */
+function lastOf(file: string, { error, text, line }: BrokenLine): SelvageError {
+  if (findFault(text)?.at !== text.length) return error;
+  return cannotRead(
+    file,
+    `found that line ${line}, the last one, ends in the middle, wanted it finished or removed`,
+    { line },
+  );
+}
+
+/** A line that is no JSON; what is said of it depends on whether it is the last one. */
+interface BrokenLine {
+  readonly error: SelvageError;
+  readonly text: string;
+  readonly line: number;
+}
+
 async function readJsonLines(file: string, source: Sniffed, { keepTexts }: Keeping): Promise<TranscriptFile> {
   const found: unknown[] = [];
   const texts = new Map<unknown, string>();
@@ -85,18 +117,22 @@ async function readJsonLines(file: string, source: Sniffed, { keepTexts }: Keepi
   let end: string | null = null;
   let isClosed = true;
   let hasBom = false;
+  let broken: BrokenLine | null = null;
   for await (const line of splitLines(source.all())) {
     if (number++ === 0) hasBom = line.startsWith(BOM);
     isClosed = line.endsWith("\n");
     const text = line.trim();
     if (text === "") continue;
+    if (broken !== null) throw broken.error;
     end ??= line.endsWith("\r\n") ? "\r\n" : "\n";
     let message: unknown;
     try {
       message = parseExact(text);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw cannotRead(file, `line ${number}: ${error.message}`, { line: number });
+      const column = line.indexOf(text) + 1;
+      broken = { error: noJson(file, text, { line: number, column, cause: error }), text, line: number };
+      continue;
     }
     if (!isObject(message)) {
       throw cannotRead(file, `line ${number}: found no JSON object, wanted a message`, { line: number });
@@ -105,6 +141,7 @@ async function readJsonLines(file: string, source: Sniffed, { keepTexts }: Keepi
     numbers.push(number);
     if (keepTexts) texts.set(message, text);
   }
+  if (broken !== null) throw lastOf(file, broken);
   const { messages, wrapper, places } = unwrapLines(found);
   const textOf = (message: unknown): string => texts.get(message) ?? JSON.stringify(message);
   return {
@@ -129,6 +166,7 @@ async function readRequests(file: string, source: Sniffed, { keepTexts }: Keepin
   /** What stands in front of each, the last one behind all. */
   const around: string[] = [""];
   let number = 0;
+  let broken: BrokenLine | null = null;
   for await (const line of splitLines(source.all())) {
     number++;
     const text = line.trim();
@@ -136,11 +174,18 @@ async function readRequests(file: string, source: Sniffed, { keepTexts }: Keepin
       around.push((around.pop() ?? "") + line);
       continue;
     }
+    if (broken !== null) throw broken.error;
     const at = line.indexOf(text);
     around.push((around.pop() ?? "") + line.slice(0, at));
-    transcripts.push(await readJson(file, [text], { keepTexts, line: number }));
+    try {
+      transcripts.push(await readJson(file, [text], { keepTexts, line: number, column: at + 1 }));
+    } catch (error) {
+      if (!(error instanceof SelvageError)) throw error;
+      broken = { error, text, line: number };
+    }
     around.push(line.slice(at + text.length));
   }
+  if (broken !== null) throw lastOf(file, broken);
   return {
     transcripts,
     *write(written) {

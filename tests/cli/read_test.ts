@@ -101,7 +101,35 @@ testInFolder("selvage works on each line of a file that holds one transcript a l
   equal(repaired.out, `${bad.split("\n")[0]}\n${JSON.stringify([user("a")])}\n`);
   const noJson = await run(["check", "-"], { stdin: `${JSON.stringify([user("a")])}\n[{]\n` });
   equal(noJson.code, 2);
-  match(noJson.err, /Cannot read standard input: line 2: /);
+  equal(
+    noJson.err,
+    'selvage: Cannot read standard input: message 0 (line 2, column 3): found "]", ' +
+      'wanted a name in quotes or "}"\n',
+  );
+  const cut = await run(["check", "-"], { stdin: `${JSON.stringify([user("a")])}\n[{"role":"user"` });
+  equal(cut.code, 2);
+  equal(cut.err, `selvage: Cannot read standard input: ${CUT_OFF.replace("LINE", "2")}\n`);
+});
+
+/** What is said of a last line that breaks off. */
+const CUT_OFF = "found that line LINE, the last one, ends in the middle, wanted it finished or removed";
+
+testInFolder("selvage says of a file whose last line is cut off what became of it", async (folder) => {
+  const good = lines([user("a"), call("x"), result("x", "all of it")]);
+  const whole = JSON.stringify(user('then "this" \u00e9\n'));
+  for (const command of [["check"], ["repair"], ["compact", "--budget=100"]]) {
+    for (const end of ["", "\n\n"]) {
+      const file = await write(`${folder}/t.jsonl`, good + whole.slice(0, -4) + end);
+      const { code, out, err } = await run([...command, file]);
+      deepEqual([code, out], [2, ""]);
+      equal(err, `selvage: Cannot read ${file}: ${CUT_OFF.replace("LINE", "4")}\n`);
+    }
+  }
+  // Wherever it is cut.
+  for (let length = 1; length < whole.length; length++) {
+    const { err } = await run(["check", "-"], { stdin: good + whole.slice(0, length) });
+    equal(err, `selvage: Cannot read standard input: ${CUT_OFF.replace("LINE", "4")}\n`);
+  }
 });
 
 testInFolder(
@@ -109,13 +137,22 @@ testInFolder(
   async (folder) => {
     const good = lines([user("a")]);
     const cases: readonly (readonly [string, string | Uint8Array<ArrayBuffer>, RegExp])[] = [
-      ["bad.jsonl", `${good}\n${good}{"role":`, /bad\.jsonl: line 4: /],
-      ["first.jsonl", `{"role"\n${good}`, /first\.jsonl: line 1: /],
+      ["bad.jsonl", `${good}\n${good}{"role":`, new RegExp(`bad\\.jsonl: ${CUT_OFF.replace("LINE", "4")}`)],
+      ["first.jsonl", `{"role"\n${good}`, /first\.jsonl: line 1, column 8: found the end, wanted ":"$/],
+      [
+        "middle.jsonl",
+        `${good}  {"a":1,}\n${good}`,
+        /: line 2, column 10: found "}", wanted a name in quotes$/,
+      ],
       ["number.jsonl", `${good}17\n`, /line 2: found no JSON object/],
       ["field.jsonl", `${good}${lines([{ role: "user", content: 3 }])}`, /message 1: .*content.*\(line 2\)/],
       ["empty.json", "\n \n", /found nothing in it/],
-      ["text.json", "hello", /Cannot read /],
-      ["cut.json", '[{"role":"user"', /Cannot read /],
+      ["word.json", "\nhello", /word\.json: line 2, column 1: found "h", wanted a value$/],
+      [
+        "cut.json",
+        '[{"role":"user"',
+        /cut\.json: message 0 \(line 1, column 16\): found the end, wanted a comma or /,
+      ],
       ["other.json", '{"a":\n1}', /found no list of messages/],
       ["text.json", '{"messages":"x"}', /found no list of messages/],
       ["bytes.json", new Uint8Array([0x5b, 0xff, 0x5d]), /no UTF-8/],
@@ -147,11 +184,18 @@ testInFolder(
 testInFolder("selvage names the message and the line of a JSON document that is broken", async (folder) => {
   const good = '{"role":"user","content":"a"}';
   const cases: readonly (readonly [string, RegExp])[] = [
-    [`[\n${good},\n{"role":"user",\n"content":}\n]`, /message 1: .* \(line 3\)/],
-    [`[\n${good},\n{"role":"user",\n"content":"a" "b"}\n]`, /message 1: .* \(line 4\)/],
-    [`{"messages":[${good},${good}`, /around the messages/],
-    [`[${good} ${good}]`, /around the messages/],
-    [`[${good}] x`, /around the messages/],
+    [
+      `[\n${good},\n {"role":"user",\n"content":}\n]`,
+      /: message 1 \(line 4, column 11\): found "}", wanted a value$/m,
+    ],
+    [`[\n${good}, {"role"}\n]`, /: message 1 \(line 2, column 39\): found "}", wanted ":"$/m],
+    [
+      `[\n${good},\n{"role":"user",\n"content":"a" "b"}\n]`,
+      /: message 1 \(line 4, column 15\): found text in quotes, wanted a comma or /,
+    ],
+    [`{"messages":[${good},\n${good}`, /: line 2, column 30: found the end, wanted a comma or /],
+    [`[${good}\n ${good}]`, /: line 2, column 2: found a message, wanted a comma or /],
+    [`[${good}] x`, /: line 1, column 33: found "x", wanted nothing behind the value$/m],
     [`{"messages":[${good}],\n"messages":{}}`, /found no list of messages/],
   ];
   for (const [text, wanted] of cases) {
@@ -165,7 +209,7 @@ Deno.test("selvage reads deep JSON, white space and byte order marks without a f
   for (
     const [levels, wanted] of [[9_000, /message 1: found .* in deep\.a/], [
       90_000,
-      /message 1: found .* 10000/,
+      /message 1 \(line 1\): found .* 10000/,
     ]] as const
   ) {
     const deep = '{"a":'.repeat(levels) + "1" + "}".repeat(levels);

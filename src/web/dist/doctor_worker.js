@@ -5132,8 +5132,8 @@ function fitLedger(lines, { tokens, measure, told, ...frame }) {
   }
   single.sort((a, b) => a.seq - b.seq);
   const sizes = single.map((line) => measure(renderLine(line)) + 1);
-  const isBegun = lines.some((line) => line.kind === "range" && line.users > 0);
-  const task = isBegun ? -1 : single.findIndex(({ kind }) => kind === "user");
+  const isBegun2 = lines.some((line) => line.kind === "range" && line.users > 0);
+  const task = isBegun2 ? -1 : single.findIndex(({ kind }) => kind === "user");
   const isTold = (index) => {
     const line = single[index];
     return line?.kind === "pair" && told?.has(line.ref) === true;
@@ -6045,6 +6045,111 @@ var Sniffed = class {
   }
 };
 
+var WANTED = {
+  value: "a value",
+  firstValue: 'a value or "]"',
+  name: "a name in quotes",
+  firstName: 'a name in quotes or "}"',
+  colon: '":"',
+  more: "a comma or the bracket that closes what is open",
+  end: "nothing behind the value"
+};
+var SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/;
+var BEGUN_NUMBER = /^-?\d*\.?\d*(?:[eE][+-]?)?$/;
+var ESCAPE = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/;
+var BEGUN_ESCAPE = /^\\(?:u[0-9a-fA-F]{0,3})?$/;
+function findFault(text2) {
+  const closers = [];
+  let next = "value";
+  const behindValue = () => closers.length > 0 ? "more" : "end";
+  for (let at = behindSpace(text2, 0); ; at = behindSpace(text2, at)) {
+    const char = text2[at];
+    if (char === void 0 && next === "end") return null;
+    const isValue = next === "value" || next === "firstValue";
+    const isName = next === "name" || next === "firstName";
+    const mayClose = next === "more" || next === "firstValue" || next === "firstName";
+    if (mayClose && char !== void 0 && char === closers.at(-1)) {
+      closers.pop();
+      at++;
+      next = behindValue();
+    } else if (next === "more" && char === ",") {
+      at++;
+      next = closers.at(-1) === "}" ? "name" : "value";
+    } else if (next === "colon" && char === ":") {
+      at++;
+      next = "value";
+    } else if (char === '"' && (isValue || isName)) {
+      const end = endOfString2(text2, at);
+      if (typeof end !== "number") return end;
+      at = end;
+      next = isName ? "colon" : behindValue();
+    } else if (isValue && (char === "{" || char === "[")) {
+      closers.push(char === "{" ? "}" : "]");
+      at++;
+      next = char === "{" ? "firstName" : "firstValue";
+    } else {
+      const word = isValue ? wordAt(text2, at) : "";
+      if (!SCALAR.test(word)) return faultAt(text2, isBegun(word, text2, at) ? text2.length : at, WANTED[next]);
+      at += word.length;
+      next = behindValue();
+    }
+  }
+}
+function placeIn(text2, at, from) {
+  let { line, column } = from;
+  let begin = 0;
+  for (let end = text2.indexOf("\n"); end >= 0 && end < at; end = text2.indexOf("\n", begin)) {
+    line++;
+    column = 1;
+    begin = end + 1;
+  }
+  return {
+    line,
+    column: column + at - begin
+  };
+}
+function faultAt(text2, at, wanted) {
+  const char = text2[at];
+  const found = char === void 0 ? "the end" : char === '"' ? "text in quotes" : char === "\n" || char === "\r" ? "the end of the line" : JSON.stringify(char);
+  return {
+    at,
+    found,
+    wanted
+  };
+}
+function behindSpace(text2, at) {
+  while (text2[at] === " " || text2[at] === "\n" || text2[at] === "\r" || text2[at] === "	") at++;
+  return at;
+}
+function endOfString2(text2, at) {
+  const mark = /["\\]|[^ -\uffff]/g;
+  mark.lastIndex = at + 1;
+  for (let found = mark.exec(text2); found !== null; found = mark.exec(text2)) {
+    if (found[0] === '"') return mark.lastIndex;
+    const rest = text2.slice(found.index, found.index + 6);
+    const escape = rest.match(ESCAPE)?.[0];
+    if (escape !== void 0) {
+      mark.lastIndex = found.index + escape.length;
+      continue;
+    }
+    if (found.index + rest.length === text2.length && BEGUN_ESCAPE.test(rest)) break;
+    return faultAt(text2, found.index, found[0] === "\\" ? "an escape of JSON" : "the quote that ends the text");
+  }
+  return faultAt(text2, text2.length, "the quote that ends the text");
+}
+function wordAt(text2, at) {
+  const word = /[-+.\w]*/y;
+  word.lastIndex = at;
+  return word.exec(text2)?.[0] ?? "";
+}
+function isBegun(word, text2, at) {
+  return at + word.length === text2.length && (BEGUN_NUMBER.test(word) || [
+    "true",
+    "false",
+    "null"
+  ].some((whole) => whole.startsWith(word)));
+}
+
 var IN_STRING = /["\\]/g;
 var BEHIND_NUMBER = /[\s,\]}]/g;
 var BETWEEN = /[^\s,]/g;
@@ -6067,11 +6172,21 @@ var JsonSplitter = class {
   /** The last string at the first level of an object: in front of a list, its name. */
   #key = [];
   #list = null;
-  #line = 1;
-  #elementLine = 1;
-  /** `keepTexts: false` where nothing will be written. */
-  constructor({ keepTexts = true } = {}) {
+  /** Up to where the document was taken, where the element begins, and where each text around them does. */
+  #place;
+  #elementPlace;
+  #aroundPlaces;
+  /** `keepTexts: false` where nothing will be written; `from` where the document does not begin its file. */
+  constructor({ keepTexts = true, from = {
+    line: 1,
+    column: 1
+  } } = {}) {
     this.#keepTexts = keepTexts;
+    this.#place = from;
+    this.#elementPlace = from;
+    this.#aroundPlaces = [
+      from
+    ];
   }
   /**
    * Takes the next part of the document.
@@ -6152,7 +6267,7 @@ var JsonSplitter = class {
       frame = parseExact(this.#around.join("0"));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw this.#noJson(error);
+      throw this.#noJsonAround(error);
     }
     return {
       around: this.#around,
@@ -6206,7 +6321,7 @@ var JsonSplitter = class {
     this.#around.push(this.#takePiece());
     this.#isElement = true;
     this.#isNested = char === '"' || char === "[" || char === "{";
-    this.#elementLine = this.#line;
+    this.#elementPlace = this.#place;
   }
   #endElement() {
     const text2 = this.#takePiece();
@@ -6215,14 +6330,18 @@ var JsonSplitter = class {
       this.#values.push(parseExact(text2));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw this.#noJson(error, text2);
+      throw noJson(error, text2, {
+        from: this.#elementPlace,
+        message: this.#values.length
+      });
     }
+    this.#aroundPlaces.push(this.#place);
     this.#texts.push(this.#keepTexts ? text2 : "");
     if (this.#list !== null) this.#list.to = this.#values.length;
   }
   #take(text2) {
     if (text2 === "") return;
-    for (let at = text2.indexOf("\n"); at >= 0; at = text2.indexOf("\n", at + 1)) this.#line++;
+    this.#place = placeIn(text2, text2.length, this.#place);
     this.#piece.push(text2);
     this.#pieceLength += text2.length;
   }
@@ -6232,22 +6351,49 @@ var JsonSplitter = class {
     this.#pieceLength = 0;
     return piece;
   }
-  /** Says where it is no JSON: by message and line, for the text around the messages has lost its places. */
-  #noJson(error, element) {
-    const [, place2] = error.message.match(/\(line (\d+) column \d+\)/) ?? [];
-    const what = error.message.replace(/ in JSON at position [\s\S]*$|, (?:\.\.\.)?"[\s\S]*$/, "");
-    if (element === void 0) {
-      const isWhole = this.#values.length === 0;
-      return new SelvageError("bad_json", isWhole ? error.message : `${what} around the messages`);
-    }
-    const line = this.#elementLine + Number(place2 ?? 1) - 1;
-    return new SelvageError("bad_json", `message ${this.#values.length}: ${what} (line ${line})`, {
-      fields: {
-        line
-      }
+  /** What is wrong around the messages: where its text stood, each of them with a number in its place. */
+  #noJsonAround(error) {
+    const fault = findFault(this.#around.join("0"));
+    if (fault === null) return new SelvageError("bad_json", error.message);
+    let { at } = fault;
+    const index = this.#around.findIndex((text3) => {
+      if (at <= text3.length) return true;
+      at -= text3.length + 1;
+      return false;
+    });
+    const from = this.#aroundPlaces[index] ?? this.#place;
+    const text2 = this.#around[index] ?? "";
+    const isMessage = at === text2.length && index < this.#values.length;
+    return faultOf(isMessage ? {
+      ...fault,
+      found: "a message"
+    } : fault, {
+      place: placeIn(text2, at, from)
     });
   }
 };
+function noJson(error, text2, { from, message }) {
+  const fault = findFault(text2);
+  const place2 = placeIn(text2, fault?.at ?? 0, from);
+  if (fault !== null) return faultOf(fault, {
+    place: place2,
+    message
+  });
+  return new SelvageError("bad_json", `message ${message} (line ${place2.line}): ${error.message}`, {
+    fields: {
+      line: place2.line
+    }
+  });
+}
+function faultOf({ found, wanted }, { place: { line, column }, message }) {
+  const place2 = `line ${line}, column ${column}`;
+  const where = message === void 0 ? place2 : `message ${message} (${place2})`;
+  return new SelvageError("bad_json", `${where}: found ${found}, wanted ${wanted}`, {
+    fields: {
+      line
+    }
+  });
+}
 
 function goesOn(message, before) {
   return before !== void 0 && message["role"] === "assistant" && typeof message["id"] === "string" && message["id"] === before["id"] && Array.isArray(message["content"]) && Array.isArray(before["content"]);
@@ -6299,9 +6445,13 @@ function unwrapLines(lines) {
 }
 
 var BOM = "\uFEFF";
-async function readJson(file, chunks, { keepTexts, line = null }) {
+async function readJson(file, chunks, { keepTexts, line = null, column = 1 }) {
   const splitter = new JsonSplitter({
-    keepTexts
+    keepTexts,
+    from: {
+      line: line ?? 1,
+      column
+    }
   });
   let hasBom = null;
   let split;
@@ -6315,8 +6465,7 @@ async function readJson(file, chunks, { keepTexts, line = null }) {
     split = splitter.end();
   } catch (error) {
     if (!(error instanceof SelvageError)) throw error;
-    const where = line === null ? "" : `line ${line}: `;
-    throw cannotRead(file, where + error.message, line === null ? error.fields : {
+    throw cannotRead(file, error.message, line === null ? error.fields : {
       line
     });
   }
@@ -6445,6 +6594,19 @@ function onlyOne(transcript) {
     write: ([messages = []]) => transcript.write(messages)
   };
 }
+function noJson2(file, text2, { line, column, cause }) {
+  const fault = findFault(text2);
+  const what = fault === null ? `line ${line}: ${cause.message}` : `line ${line}, column ${column + fault.at}: found ${fault.found}, wanted ${fault.wanted}`;
+  return cannotRead(file, what, {
+    line
+  });
+}
+function lastOf2(file, { error, text: text2, line }) {
+  if (findFault(text2)?.at !== text2.length) return error;
+  return cannotRead(file, `found that line ${line}, the last one, ends in the middle, wanted it finished or removed`, {
+    line
+  });
+}
 async function readJsonLines(file, source, { keepTexts }) {
   const found = [];
   const texts = /* @__PURE__ */ new Map();
@@ -6453,20 +6615,30 @@ async function readJsonLines(file, source, { keepTexts }) {
   let end = null;
   let isClosed = true;
   let hasBom = false;
+  let broken = null;
   for await (const line of splitLines(source.all())) {
     if (number2++ === 0) hasBom = line.startsWith(BOM);
     isClosed = line.endsWith("\n");
     const text2 = line.trim();
     if (text2 === "") continue;
+    if (broken !== null) throw broken.error;
     end ??= line.endsWith("\r\n") ? "\r\n" : "\n";
     let message;
     try {
       message = parseExact(text2);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      throw cannotRead(file, `line ${number2}: ${error.message}`, {
+      const column = line.indexOf(text2) + 1;
+      broken = {
+        error: noJson2(file, text2, {
+          line: number2,
+          column,
+          cause: error
+        }),
+        text: text2,
         line: number2
-      });
+      };
+      continue;
     }
     if (!isObject(message)) {
       throw cannotRead(file, `line ${number2}: found no JSON object, wanted a message`, {
@@ -6477,6 +6649,7 @@ async function readJsonLines(file, source, { keepTexts }) {
     numbers.push(number2);
     if (keepTexts) texts.set(message, text2);
   }
+  if (broken !== null) throw lastOf2(file, broken);
   const { messages, wrapper, places } = unwrapLines(found);
   const textOf = (message) => texts.get(message) ?? JSON.stringify(message);
   return {
@@ -6500,6 +6673,7 @@ async function readRequests(file, source, { keepTexts }) {
     ""
   ];
   let number2 = 0;
+  let broken = null;
   for await (const line of splitLines(source.all())) {
     number2++;
     const text2 = line.trim();
@@ -6507,16 +6681,28 @@ async function readRequests(file, source, { keepTexts }) {
       around2.push((around2.pop() ?? "") + line);
       continue;
     }
+    if (broken !== null) throw broken.error;
     const at = line.indexOf(text2);
     around2.push((around2.pop() ?? "") + line.slice(0, at));
-    transcripts.push(await readJson(file, [
-      text2
-    ], {
-      keepTexts,
-      line: number2
-    }));
+    try {
+      transcripts.push(await readJson(file, [
+        text2
+      ], {
+        keepTexts,
+        line: number2,
+        column: at + 1
+      }));
+    } catch (error) {
+      if (!(error instanceof SelvageError)) throw error;
+      broken = {
+        error,
+        text: text2,
+        line: number2
+      };
+    }
     around2.push(line.slice(at + text2.length));
   }
+  if (broken !== null) throw lastOf2(file, broken);
   return {
     transcripts,
     *write(written) {
