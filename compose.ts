@@ -5,6 +5,7 @@
  * @module
  */
 import { type Config, providerOf, requireKeys } from "./config.ts";
+import { computeBudget } from "./src/compaction/budget.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import {
   apiKeys,
@@ -17,6 +18,8 @@ import {
 } from "./src/http/mod.ts";
 import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
 import { systemClock } from "./src/loop/clock.ts";
+import { fixedTokens } from "./src/loop/measures.ts";
+import { knownAgent } from "./src/loop/ready.ts";
 import type { Model } from "./src/ports.ts";
 import { mcpTools } from "./src/tools/mcp.ts";
 import { workspaceTools } from "./src/tools/workspace.ts";
@@ -111,7 +114,7 @@ function makeAgent(config: Config): AppOptions["agents"][string] {
     ...(window === undefined ? {} : { window }),
     ...(maxOutput === undefined ? {} : { maxOutput }),
   });
-  return {
+  const agent = {
     model,
     ...makeTools(config),
     maxSteps: config.SELVAGE_MAX_STEPS,
@@ -123,6 +126,49 @@ function makeAgent(config: Config): AppOptions["agents"][string] {
       compactTo: config.SELVAGE_COMPACT_TO,
     },
   };
+  requireWindow(agent, config);
+  return agent;
+}
+
+/** A window in which anything fits that fits at all, and the steps in which one that fits is looked for. */
+const LARGEST_WINDOW = 100_000_000;
+const WINDOW_STEP = 100;
+
+/**
+ * Refuses a window that leaves an agent no room beside its instructions and tools. The app would refuse it, too, and
+ * know nothing of the variable.
+ */
+function requireWindow(agent: AppOptions["agents"][string], { SELVAGE_WINDOW: window }: Config): void {
+  const { model: { window: found, maxOutput }, compaction: settings = {} } = agent;
+  const fixed = fixedTokens(knownAgent(agent));
+  const fits = (window: number): boolean => {
+    try {
+      computeBudget({ window, maxOutput }, { fixed, settings });
+      return true;
+    } catch (error) {
+      if (error instanceof SelvageError) return false;
+      throw error;
+    }
+  };
+  if (fits(found)) return;
+  const refuse = (what: string): never => {
+    throw new SelvageError("bad_config", `Cannot start: ${what}`);
+  };
+  if (!fits(LARGEST_WINDOW)) {
+    refuse(
+      `SELVAGE_COMPACT_AT is "${settings.compactAt}", wanted a larger share: in no window would it leave room for ` +
+        "an input beside the summary and the newest messages",
+    );
+  }
+  let least = Math.ceil(found / WINDOW_STEP) * WINDOW_STEP;
+  while (!fits(least)) least += WINDOW_STEP;
+  const name = window === undefined
+    ? `SELVAGE_WINDOW is not set and the window of the model ${found}`
+    : `SELVAGE_WINDOW is "${window}"`;
+  refuse(
+    `${name}, wanted at least ${least} tokens: instructions and tools take about ${fixed}, and an answer up to a ` +
+      "fifth of the window",
+  );
 }
 
 /** Milliseconds before each delta of the demo: slow enough to be watched, a turn in half a minute. */

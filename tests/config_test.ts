@@ -44,6 +44,24 @@ Deno.test("optionsFrom() keeps the tools of the example away from a real model w
   for (const env of [{}, HOSTED, MCP]) ok((await toolNames(env)).includes("read_file"), JSON.stringify(env));
 });
 
+Deno.test("optionsFrom() names the variable of a window that is too small, and the least that fits", () => {
+  const start = (env: Record<string, string>) => optionsFrom(parseConfig({ SELVAGE_LOG: "off", ...env }));
+  throws(() => start({ SELVAGE_WINDOW: "2000" }), {
+    code: "bad_config",
+    message:
+      /^Cannot start: SELVAGE_WINDOW is "2000", wanted at least 2200 tokens: instructions and tools take about \d+, and an answer up to a fifth of the window$/,
+  });
+  ok(start({ SELVAGE_WINDOW: "2200" }));
+  const SELVAGE_SYSTEM = "Mind the gap. ".repeat(10_000);
+  throws(() => start({ SELVAGE_MODEL: "openai:gpt-4", OPENAI_API_KEY: "k", SELVAGE_SYSTEM }), {
+    message:
+      /^Cannot start: SELVAGE_WINDOW is not set and the window of the model 8192, wanted at least \d+ tokens: /,
+  });
+  throws(() => start({ SELVAGE_COMPACT_AT: "0.1", SELVAGE_COMPACT_TO: "0.05" }), {
+    message: /^Cannot start: SELVAGE_COMPACT_AT is "0.1", wanted a larger share: in no window /,
+  });
+});
+
 Deno.test("parseConfig() takes an empty variable as one that is not set", () => {
   equal(parseConfig({ SELVAGE_WINDOW: "", OPENAI_API_KEY: "" }).SELVAGE_WINDOW, undefined);
 });
