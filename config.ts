@@ -90,9 +90,15 @@ const VARIABLES = {
     z.coerce.number().int().min(1).max(10_000_000).optional(),
     "a whole number of tokens, 1 or more",
   ],
-  SELVAGE_COMPACT_AT: [share.default(0.65), "a share of the usable window, over 0 and up to 1"],
-  SELVAGE_STOP_AT: [share.default(0.92), "a share of the usable window, over 0 and up to 1"],
-  SELVAGE_COMPACT_TO: [share.default(0.35), "a share of the usable window, over 0 and up to 1"],
+  SELVAGE_COMPACT_AT: [share.default(0.65), "a share of the usable window, over 0 and below SELVAGE_STOP_AT"],
+  SELVAGE_STOP_AT: [
+    share.default(0.92),
+    "a share of the usable window, above SELVAGE_COMPACT_AT and up to 1",
+  ],
+  SELVAGE_COMPACT_TO: [
+    share.default(0.35),
+    "a share of the usable window, over 0 and at most 0.9 of SELVAGE_COMPACT_AT",
+  ],
   SELVAGE_SUMMARIZER: [
     z.string().regex(new RegExp(`^(off|same|${HOSTED})$`)).default("off"),
     "off, same, openai:NAME, responses:NAME or anthropic:NAME",
@@ -199,13 +205,37 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
       return [name, parsed.data];
     }),
   ) as Config;
-  const { SELVAGE_COMPACT_TO: to, SELVAGE_COMPACT_AT: at, SELVAGE_STOP_AT: stop } = config;
-  // Closer together no compaction could save the tenth that makes it worth while.
-  if (!(to <= 0.9 * at)) fail("SELVAGE_COMPACT_TO", String(to), `at most 0.9 of SELVAGE_COMPACT_AT (${at})`);
-  if (!(at < stop)) fail("SELVAGE_COMPACT_AT", String(at), `less than SELVAGE_STOP_AT (${stop})`);
+  requireOrder(config, (name) => (env[name] ?? "") !== "");
   // A module of options may have agents of its own: whether the models here are asked is known once it is loaded.
   if (config.SELVAGE_CONFIG === undefined) requireKeys(config);
   return config;
+}
+
+/**
+ * Holds the shares of the window against each other. What is wrong between two is said of one that is set: the other
+ * one may be its default.
+ */
+function requireOrder(config: Config, isSet: (name: keyof Config) => boolean): void {
+  const { SELVAGE_COMPACT_TO: to, SELVAGE_COMPACT_AT: at, SELVAGE_STOP_AT: stop } = config;
+  const said = (name: "SELVAGE_COMPACT_TO" | "SELVAGE_COMPACT_AT" | "SELVAGE_STOP_AT"): string =>
+    `${name} (${config[name]}${isSet(name) ? "" : ", its default"})`;
+  // Closer together no compaction could save the tenth that makes it worth while.
+  if (!(to <= 0.9 * at)) {
+    if (isSet("SELVAGE_COMPACT_TO")) {
+      fail("SELVAGE_COMPACT_TO", String(to), `at most 0.9 of ${said("SELVAGE_COMPACT_AT")}`);
+    }
+    fail(
+      "SELVAGE_COMPACT_AT",
+      String(at),
+      `more, for ${said("SELVAGE_COMPACT_TO")} may be at most 0.9 of it`,
+    );
+  }
+  if (!(at < stop)) {
+    if (isSet("SELVAGE_COMPACT_AT")) {
+      fail("SELVAGE_COMPACT_AT", String(at), `less than ${said("SELVAGE_STOP_AT")}`);
+    }
+    fail("SELVAGE_STOP_AT", String(stop), `more than ${said("SELVAGE_COMPACT_AT")}`);
+  }
 }
 
 /**

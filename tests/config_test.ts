@@ -99,10 +99,32 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   [{ SELVAGE_WINDOW: "100" }, /SELVAGE_WINDOW is "100"/],
   [{ SELVAGE_WINDOW: "1e3" }, /SELVAGE_WINDOW/],
   [{ SELVAGE_MAX_OUTPUT: "-1" }, /SELVAGE_MAX_OUTPUT/],
-  [{ SELVAGE_COMPACT_AT: "65" }, /SELVAGE_COMPACT_AT is "65", wanted a share/],
+  [
+    { SELVAGE_COMPACT_AT: "65" },
+    /SELVAGE_COMPACT_AT is "65", wanted a share of the usable window, over 0 and below SELVAGE_STOP_AT$/,
+  ],
+  [
+    { SELVAGE_STOP_AT: "2" },
+    /SELVAGE_STOP_AT is "2", wanted a share .*, above SELVAGE_COMPACT_AT and up to 1$/,
+  ],
+  [
+    { SELVAGE_STOP_AT: "0.5" },
+    /SELVAGE_STOP_AT is "0.5", wanted more than SELVAGE_COMPACT_AT \(0.65, its default\)$/,
+  ],
+  [
+    { SELVAGE_STOP_AT: "0.5", SELVAGE_COMPACT_AT: "0.6" },
+    /SELVAGE_COMPACT_AT is "0.6", wanted less than SELVAGE_STOP_AT \(0.5\)$/,
+  ],
+  [
+    { SELVAGE_COMPACT_AT: "0.3" },
+    /SELVAGE_COMPACT_AT is "0.3", wanted more, for SELVAGE_COMPACT_TO \(0.35, its default\) may be at most 0.9 of it$/,
+  ],
   [{ SELVAGE_COMPACT_TO: "0.7" }, /SELVAGE_COMPACT_TO is "0.7", wanted at most 0.9 of SELVAGE_COMPACT_AT/],
-  [{ SELVAGE_COMPACT_TO: "0.6" }, /SELVAGE_COMPACT_TO is "0.6", wanted at most 0.9/],
-  [{ SELVAGE_COMPACT_AT: "0.95" }, /SELVAGE_COMPACT_AT is "0.95", wanted less than SELVAGE_STOP_AT/],
+  [{ SELVAGE_COMPACT_TO: "0.6" }, /wanted at most 0.9 of SELVAGE_COMPACT_AT \(0.65, its default\)$/],
+  [
+    { SELVAGE_COMPACT_AT: "0.95" },
+    /SELVAGE_COMPACT_AT is "0.95", wanted less than SELVAGE_STOP_AT \(0.92, its default\)$/,
+  ],
   [{ SELVAGE_POLICY: "half" }, /SELVAGE_POLICY is "half", wanted full or backward/],
   [{ SELVAGE_MAX_STEPS: "0" }, /SELVAGE_MAX_STEPS/],
   [{ OPENAI_BASE_URL: "localhost" }, /OPENAI_BASE_URL is "localhost", wanted an http or https URL/],
