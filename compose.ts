@@ -224,6 +224,31 @@ function makeAgents(config: Config): AppOptions["agents"] {
 }
 
 /**
+ * Says why the store of the environment does not open. `kvStore()` knows no variable, and what Deno finds wrong with a
+ * path comes with the advice to use a flag, which `deno task start` does not pass on.
+ *
+ * @param path The file or URL.
+ * @param config Whether the environment names it.
+ * @param error What `kvStore()` has thrown.
+ */
+export function cannotOpenStore(path: string, { SELVAGE_KV: set }: Config, error: unknown): SelvageError {
+  const shown = /^https?:/.test(path) ? "a URL" : JSON.stringify(path);
+  const cause = error instanceof SelvageError ? error.cause ?? error : error;
+  const why = cause instanceof Error && cause.name === "NotCapable"
+    ? "a path that the service may not read or write, wanted one below .selvage (the permissions of the task in " +
+      "deno.json), or a folder allowed with --allow-read and --allow-write (docs/operating.md)"
+    : `which does not open: found "${
+      cause instanceof Error ? cause.message : cause
+    }", wanted a database that can ` +
+      "be read and written";
+  return new SelvageError(
+    "kv_unavailable",
+    `Cannot start: SELVAGE_KV is ${shown}${set === undefined ? " by default" : ""}, ${why}`,
+    { cause: error },
+  );
+}
+
+/**
  * The options that a module exports as its default; they take the place of those of the environment.
  *
  * @param path Where the module is, as a path.

@@ -1,5 +1,5 @@
-import { deepEqual, doesNotMatch, equal, ok, rejects, throws } from "node:assert/strict";
-import { loadOptions, optionsFrom } from "../compose.ts";
+import { deepEqual, doesNotMatch, equal, match, ok, rejects, throws } from "node:assert/strict";
+import { cannotOpenStore, loadOptions, optionsFrom } from "../compose.ts";
 import { parseConfig } from "../config.ts";
 import { SelvageError } from "../src/core/errors.ts";
 import { ownTools } from "../src/loop/tool_set.ts";
@@ -250,4 +250,33 @@ Deno.test("loadOptions() says of a module that throws what it threw, and no more
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("cannotOpenStore() names the variable, and what the service may write in place of a flag", () => {
+  const fault = (cause: unknown) => new SelvageError("kv_unavailable", "Cannot open Deno KV", { cause });
+  const forbidden = fault(
+    new Deno.errors.NotCapable('Requires write access to "/root", run again with the --allow-write flag'),
+  );
+  equal(
+    cannotOpenStore("/root/x.sqlite3", parseConfig({ SELVAGE_KV: "/root/x.sqlite3" }), forbidden).message,
+    'Cannot start: SELVAGE_KV is "/root/x.sqlite3", a path that the service may not read or write, wanted one below ' +
+      ".selvage (the permissions of the task in deno.json), or a folder allowed with --allow-read and --allow-write " +
+      "(docs/operating.md)",
+  );
+  match(
+    cannotOpenStore(".selvage/kv.sqlite3", parseConfig({}), forbidden).message,
+    /^Cannot start: SELVAGE_KV is "\.selvage\/kv\.sqlite3" by default, a path /,
+  );
+  equal(
+    cannotOpenStore("a.md", parseConfig({ SELVAGE_KV: "a.md" }), fault(new Error("file is not a database")))
+      .message,
+    'Cannot start: SELVAGE_KV is "a.md", which does not open: found "file is not a database", wanted a database that ' +
+      "can be read and written",
+  );
+  // Who pays for a database by URL may have its key there.
+  const url = "https://kv.example/connect?token=secret";
+  doesNotMatch(
+    cannotOpenStore(url, parseConfig({ SELVAGE_KV: url }), fault(new Error("no"))).message,
+    /secret/,
+  );
 });
