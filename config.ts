@@ -44,31 +44,69 @@ function isHeaderValue(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(text.trim());
 }
 
+const SERVER_NAME = /^[A-Za-z0-9_-]{1,32}$/;
 const mcpServer = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().refine(isHeaderValue)).exactOptional(),
   timeoutMs: z.int().min(1).exactOptional(),
   needsApproval: z.boolean().exactOptional(),
 });
-const mcpServers = z.record(
-  z.string().regex(/^[A-Za-z0-9_-]{1,32}$/),
-  z.union([mcpServer.shape.url.transform((url) => ({ url })), mcpServer]),
-);
+const mcpSettings = z.union([mcpServer.shape.url.transform((url) => ({ url })), mcpServer]);
 
-/** MCP servers: NAME=URL, several with commas, or JSON. Undefined for what is neither. */
-function readServers(text: string): z.output<typeof mcpServers> | undefined {
+/** MCP servers as they are read, or what is wrong with the first that does not fit; no secret is part of that. */
+type Servers =
+  | { readonly servers: Readonly<Record<string, z.output<typeof mcpSettings>>> }
+  | { readonly fault: string };
+
+/** MCP servers: NAME=URL, several with commas, or JSON. */
+function readServers(text: string): Servers {
   if (!text.trimStart().startsWith("{")) {
-    const parts = partsOf(text).map((part) => part.split(/=(.*)/s, 2));
-    const names = parts.map(([name = ""]) => name);
-    return new Set(names).size < names.length
-      ? undefined
-      : mcpServers.safeParse(Object.fromEntries(parts)).data;
+    return serversOf(
+      partsOf(text).map((part) => {
+        const [name = "", url = ""] = part.split(/=(.*)/s, 2);
+        return [name, url];
+      }),
+    );
   }
+  let value: unknown;
   try {
-    return mcpServers.safeParse(JSON.parse(text)).data;
+    value = JSON.parse(text);
   } catch {
-    return undefined;
+    return { fault: "it is no JSON" };
   }
+  return serversOf(Object.entries(value as object));
+}
+
+function serversOf(entries: readonly (readonly [name: string, settings: unknown])[]): Servers {
+  const servers = new Map<string, z.output<typeof mcpSettings>>();
+  for (const [index, [name, settings]] of entries.entries()) {
+    // What stands behind a stray comma may be the rest of a token: a name is shown where it is surely one.
+    const isShown = SERVER_NAME.test(name) && (typeof settings !== "string" || settings.includes(":"));
+    const fault = (what: string): Servers => ({ fault: `${isShown ? name : `entry ${index + 1}`}: ${what}` });
+    if (!SERVER_NAME.test(name)) return fault("found no name of letters, digits, _ or -, at most 32 of them");
+    if (servers.has(name)) return fault("found the name a second time");
+    const parsed = mcpSettings.safeParse(settings);
+    if (!parsed.success) return fault(faultOf(settings));
+    servers.set(name, parsed.data);
+  }
+  return { servers: Object.fromEntries(servers) };
+}
+
+/** What is wrong with the settings of one server. */
+function faultOf(settings: unknown): string {
+  if (typeof settings !== "object" || settings === null) return sayURL(settings);
+  const { issues = [] } = mcpServer.safeParse(settings).error ?? {};
+  const field = String(issues[0]?.path[0] ?? "");
+  if (field === "") return "found a field that nobody knows";
+  if (field === "url") return sayURL((settings as { readonly url?: unknown }).url);
+  return `found what does not fit in ${field}`;
+}
+
+/** What is said of a URL that does not fit: its query, its path and its user may be secrets. */
+function sayURL(url: unknown): string {
+  return typeof url === "string" && URL.canParse(url)
+    ? `found a URL of ${new URL(url).protocol}`
+    : "found no URL";
 }
 
 /** A model of a service. */
@@ -135,11 +173,12 @@ const VARIABLES = {
   ],
   SELVAGE_MCP_SERVERS: [
     z.string().transform((text, context) => {
-      const servers = readServers(text);
-      if (servers === undefined) context.addIssue("no servers");
-      return servers ?? {};
+      const read = readServers(text);
+      if ("servers" in read) return read.servers;
+      context.addIssue(read.fault);
+      return z.NEVER;
     }).default({}),
-    "NAME=URL with a comma between several, or JSON: " +
+    "NAME=URL, http or https, with a comma between several, or JSON: " +
     '{ "NAME": { "url", "headers"?, "timeoutMs"?, "needsApproval"? } }',
   ],
   SELVAGE_LOG: [
@@ -169,11 +208,13 @@ export function providerOf(model: string): "OPENAI" | "ANTHROPIC" | null {
   return model.startsWith("anthropic:") ? "ANTHROPIC" : "OPENAI";
 }
 
-function fail(name: string, found: string, allowed: string): never {
+function fail(name: string, found: string, allowed: string, fault = ""): never {
   // Keys are never shown, nor is anything that could hold one.
   const shown = found === "not set"
     ? found
-    : /KEY|MCP/.test(name)
+    : name === "SELVAGE_MCP_SERVERS"
+    ? `a value that does not fit (${fault})`
+    : /KEY/.test(name)
     ? "a value that does not fit"
     : JSON.stringify(found.slice(0, 100));
   throw new SelvageError("bad_config", `Cannot start: ${name} is ${shown}, wanted ${allowed}`);
@@ -201,7 +242,7 @@ export function parseConfig(env: Readonly<Record<string, string>>): Config {
       // An empty variable is one that is not set, as in a compose file.
       const found = env[name] === "" ? undefined : env[name];
       const parsed = schema.safeParse(found);
-      if (!parsed.success) fail(name, found ?? "not set", allowed);
+      if (!parsed.success) fail(name, found ?? "not set", allowed, parsed.error.issues[0]?.message);
       return [name, parsed.data];
     }),
   ) as Config;

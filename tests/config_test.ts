@@ -139,13 +139,28 @@ const BAD: readonly (readonly [Record<string, string>, RegExp])[] = [
   [
     // As it is copied out of a document: no header can hold the dots, and no server would ever be reached.
     { SELVAGE_MCP_SERVERS: '{"a": {"url": "http://a/", "headers": {"authorization": "Bearer …"}}}' },
-    /SELVAGE_MCP_SERVERS is a value that does not fit, wanted NAME=URL/,
+    /SELVAGE_MCP_SERVERS is a value that does not fit \(a: found what does not fit in headers\), wanted NAME=URL, http or /,
   ],
-  [{ SELVAGE_MCP_SERVERS: "files" }, /SELVAGE_MCP_SERVERS is a value that does not fit, wanted NAME=URL/],
-  [{ SELVAGE_MCP_SERVERS: "files=ftp://a/" }, /SELVAGE_MCP_SERVERS/],
-  [{ SELVAGE_MCP_SERVERS: "a=http://a/,a=http://b/" }, /SELVAGE_MCP_SERVERS/],
-  [{ SELVAGE_MCP_SERVERS: '{"a": {"url": "http://a/", "token": "secret"}}' }, /a value that does not fit/],
-  [{ SELVAGE_MCP_SERVERS: '{"a": ' }, /SELVAGE_MCP_SERVERS/],
+  [
+    { SELVAGE_MCP_SERVERS: "web=http://b/,files=ftp://u:secret@a/secret?secret" },
+    /^(?!.*secret).* is a value that does not fit \(files: found a URL of ftp:\), wanted NAME=URL/,
+  ],
+  [{ SELVAGE_MCP_SERVERS: "files=localhost" }, /\(entry 1: found no URL\)/],
+  // A query with a comma, behind which is the rest of a token.
+  [{ SELVAGE_MCP_SERVERS: "a=http://a/?t=x,secret" }, /^(?!.*secret).*\(entry 2: found no URL\)/],
+  [{ SELVAGE_MCP_SERVERS: "http://a/?t=secret" }, /^(?!.*secret).*\(entry 1: found no name of letters/],
+  [{ SELVAGE_MCP_SERVERS: "a=http://a/,a=http://b/" }, /\(a: found the name a second time\)/],
+  [
+    { SELVAGE_MCP_SERVERS: '{"a": {"url": "http://a/", "token": "secret"}}' },
+    /^(?!.*secret).*\(a: found a field that nobody knows\)/,
+  ],
+  [{ SELVAGE_MCP_SERVERS: '{"a": {"url": "ws://a/"}}' }, /\(a: found a URL of ws:\)/],
+  [{ SELVAGE_MCP_SERVERS: '{"a": {}}' }, /\(a: found no URL\)/],
+  [
+    { SELVAGE_MCP_SERVERS: '{"a": {"url": "http://a/", "timeoutMs": 0}}' },
+    /\(a: found what does not fit in timeoutMs\)/,
+  ],
+  [{ SELVAGE_MCP_SERVERS: '{"a": ' }, /SELVAGE_MCP_SERVERS is a value that does not fit \(it is no JSON\)/],
   [{ SELVAGE_LOG: "loud" }, /SELVAGE_LOG is "loud", wanted off, or debug, info/],
   [{ SELVAGE_LOG_CONTENT: "yes" }, /SELVAGE_LOG_CONTENT is "yes", wanted 1 or 0/],
   [{ SELVAGE_TURNS_PER_MINUTE: "0" }, /SELVAGE_TURNS_PER_MINUTE is "0", wanted a whole number, 1 or more/],
