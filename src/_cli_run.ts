@@ -25,6 +25,7 @@ import { rereadTranscript } from "./formats/reread.ts";
 import { countOnce } from "./tokens/count_once.ts";
 import { loadCounter } from "./tokens/counter.ts";
 import { encodingOf } from "./tokens/encoding.ts";
+import { modelFacts, UNKNOWN_MODEL } from "./tokens/models.ts";
 import { VERSION } from "./version.ts";
 
 type Run = Extract<CliRequest, { readonly kind: "run" }>;
@@ -53,13 +54,23 @@ function paintFor(stream: Out): Subject["paint"] {
   return createPaint(stream.isTTY === true && !process.env["NO_COLOR"]);
 }
 
-/** The exact counter, or an estimate where its vocabulary is not installed. */
+/**
+ * The exact counter, or an estimate where its vocabulary is not installed. A model that is not known is counted as any
+ * other, and the one note says so once, in front of all reports.
+ */
 async function chooseMeasure(
   model: string | undefined,
   streams: Streams,
 ): Promise<(text: string) => number> {
   try {
-    const { count } = await loadCounter(encodingOf(model));
+    const encoding = encodingOf(model);
+    const { count } = await loadCounter(encoding);
+    if (model !== undefined && encoding === encodingOf(undefined) && !isKnownModel(model)) {
+      const name = plain(model, WIDTH);
+      await printLines(streams.stderr, [
+        `selvage: tokens are counted with ${encoding}: the model ${name} is not known`,
+      ]);
+    }
     return (text) => count(text);
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
@@ -68,6 +79,11 @@ async function chooseMeasure(
     ]);
     return estimateTokens;
   }
+}
+
+/** Whether anything is known of a model of that name. */
+function isKnownModel(name: string): boolean {
+  return modelFacts(name).media !== UNKNOWN_MODEL.media;
 }
 
 /** A JSON document in one line; messages in their own text, each a part of it. */

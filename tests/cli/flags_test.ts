@@ -76,3 +76,17 @@ testInFolder("selvage knows flags by the names of the fields, and by those they 
   const ids = lines([user("a"), call("0.0"), user("b")]);
   equal((await run(["check", "--in-flight=0.0", "-"], { stdin: ids })).code, 0);
 });
+
+Deno.test("selvage says once of a model that it does not know what tokens are counted with", async () => {
+  const stdin = lines([user("a")]);
+  for (const flags of [[], ["--json"]]) {
+    const { code, err } = await run(["check", "--model", "foo\u001b[31m", ...flags, "-"], { stdin });
+    equal(code, 0);
+    match(err, /^selvage: tokens are counted with o200k_base: the model foo[ -\uffff]* is not known\n$/);
+  }
+  for (
+    const model of ["gpt-5", "openai/gpt-4", "gpt-35-turbo", "anthropic.claude-sonnet-4-5", "gemini-2.5-pro"]
+  ) {
+    equal((await run(["check", "--model", model, "-"], { stdin })).err, "");
+  }
+});
