@@ -172,7 +172,7 @@ export function checkInput<T>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const known = "shape" in schema && isObject(schema.shape) ? Object.keys(schema.shape) : [];
-  const issues = parsed.error.issues.slice(0, MAX_ISSUES).map((issue) => {
+  const issues = parsed.error.issues.flatMap(withinUnion).slice(0, MAX_ISSUES).map((issue) => {
     const wanted = issue.code === "unrecognized_keys" && issue.path.length === 0
       ? `only ${known.join(", ")}`
       : wantedBy(issue);
@@ -185,6 +185,18 @@ export function checkInput<T>(
   throw new SelvageError("bad_request", `Cannot use the ${of}: ${first?.field}: ${first?.message}`, {
     fields: { issues, field: first?.field },
   });
+}
+
+/**
+ * What is wrong within the one choice of a union that the value was meant to be: the others do not fit as a whole. The
+ * issue itself where none or several are.
+ */
+function withinUnion(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== "invalid_union") return [issue];
+  const meant = issue.errors.filter((issues) => issues.every(({ path }) => path.length > 0));
+  const [only] = meant;
+  if (only === undefined || only.length === 0 || meant.length > 1) return [issue];
+  return only.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })).flatMap(withinUnion);
 }
 
 /** The field that an issue is about; of a field that nobody knows its own name. Empty for the whole. */
@@ -234,6 +246,9 @@ function wantedBy(issue: z.core.$ZodIssue): string {
     case "unrecognized_keys":
       return "no such field";
     case "invalid_union": {
+      // A name that tells the choices apart, and is none of theirs.
+      const { options } = issue as { readonly options?: readonly unknown[] };
+      if (options !== undefined) return options.map((value) => JSON.stringify(value)).join(" or ");
       const wants = issue.errors.flatMap(([first]) => first === undefined ? [] : [wantedBy(first)]);
       return [...new Set(wants)].join(" or ") || issue.message;
     }

@@ -25,7 +25,10 @@ const filePart = z.strictObject({
 });
 
 /** What a user says. */
-export const inputBody = z.union([z.string(), z.array(z.union([textPart, filePart])).min(1).max(100)], {
+export const inputBody = z.union([
+  z.string(),
+  z.array(z.discriminatedUnion("type", [textPart, filePart])).min(1).max(100),
+], {
   error: 'wanted text, or 1 to 100 parts { type: "text", text } or { type: "file", mediaType, data }',
 });
 

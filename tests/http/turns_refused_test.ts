@@ -90,3 +90,30 @@ Deno.test("POST /v1/turns counts a body without a length", async () => {
   equal(response.status, 413);
   await response.body?.cancel();
 });
+
+Deno.test("POST /v1/turns says which part of an input is wrong, and how", async () => {
+  const good = { type: "text", text: "a" };
+  const cases: readonly (readonly [unknown, string])[] = [
+    [[{ type: "image" }], 'input.0.type: found "image", wanted "text" or "file"'],
+    [[good, {}], 'input.1.type: found nothing, wanted "text" or "file"'],
+    [[good, { type: "text", text: 3 }], "input.1.text: found 3, wanted text"],
+    [
+      [{ type: "file", mediaType: "image/png", data: "?" }],
+      'input.0.data: found "?", wanted base64 or an http(s) URL',
+    ],
+    [["a"], 'input.0: found "a", wanted an object'],
+    [[{ ...good, x: 1 }], "input.0.x: found a field that nobody knows, wanted no such field"],
+    [[], "input: found an empty list, wanted at least 1 of them"],
+    [
+      {},
+      'input: found an object, wanted text, or 1 to 100 parts { type: "text", text } or { type: "file", mediaType, data }',
+    ],
+  ];
+  for (const [input, wanted] of cases) {
+    const response = await makeApp().request("/v1/turns", post({ input }));
+    const { detail, field } = await response.json();
+    equal(response.status, 400);
+    equal(detail, `Cannot use the body: ${wanted}`);
+    equal(field, wanted.split(":")[0]);
+  }
+});
