@@ -32,6 +32,7 @@ interface Item {
   readonly at: number;
   readonly callId: string | null;
   readonly call?: number;
+  readonly code?: string;
 }
 
 /** A part of a message in a few words; `number` is its own among those of its kind, where there are more. */
@@ -46,15 +47,26 @@ function sayPiece({ kind, callId, name, text, files }: Piece, number: number | n
 }
 
 /** One line on what a message is: on all of it, or on those of its parts that something is about. */
-function contextOf(pieces: readonly Piece[], { callId, call }: Item): string {
+function contextOf(
+  pieces: readonly Piece[],
+  { at, callId, call, code }: Item,
+  openCalls: CheckDocument["openCalls"],
+): string {
   const calls = pieces.filter((piece) => piece.kind === "tool_use" && piece.approval !== true);
   const results = pieces.filter((piece) => piece.kind === "tool_result");
   const numberOf = (piece: Piece): number | null => {
     const list = piece.kind === "tool_use" ? calls : results;
     return list.length > 1 && list.includes(piece) ? list.indexOf(piece) : null;
   };
+  // Without ids it is said of the message only that a call there has no result.
+  const missing = code === "missing_result" && callId === null
+    ? openCalls.filter((open) => open.at === at && open.state === "abandoned").map((open) => open.call)
+    : [];
+  const numbers = call === undefined ? missing : [call];
   const own = pieces.filter((piece) =>
-    call === undefined ? callId !== null && piece.callId === callId : piece === calls[call]
+    callId !== null && call === undefined
+      ? piece.callId === callId
+      : numbers.some((number) => piece === calls[number])
   );
   const shown = (own.length > 0 ? own : pieces).slice(0, 4);
   return plain(shown.map((piece) => sayPiece(piece, numberOf(piece))).join(", "), WIDTH - 6);
@@ -72,7 +84,7 @@ function listAt<One extends Item>(
   subject: Subject,
   say: (item: One) => string,
 ): readonly string[] {
-  const { pieces } = subject.reading;
+  const { reading: { pieces }, document: { openCalls } } = subject;
   const said = new Map<string, { readonly item: One; times: number }>();
   for (const item of items) {
     const text = `${placeOf(item.at, subject.found)}: ${say(item)}`;
@@ -85,7 +97,7 @@ function listAt<One extends Item>(
   return [
     ...listed.flatMap(([text, { item, times }]) => [
       ...wrap(`  ${plain(text, 4 * WIDTH)}${times > 1 ? ` (${grouped(times)} times)` : ""}`, "      "),
-      subject.paint.dim(`      ${contextOf(pieces[item.at] ?? [], item)}`),
+      subject.paint.dim(`      ${contextOf(pieces[item.at] ?? [], item, openCalls)}`),
     ]),
     ...(rest > 0 ? [`  and ${grouped(rest)} more; --json lists all`] : []),
   ];

@@ -67,7 +67,7 @@ export class Calls {
   placeOf(call: number): CallPlace {
     const place = this.#places[call];
     if (place === undefined) {
-      throw new RangeError(`Cannot place call ${call}: found ${this.#places.length} calls`);
+      throw new RangeError(`Cannot place call ${call}: found ${this.#places.length} of them`);
     }
     return place;
   }

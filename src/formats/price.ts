@@ -58,7 +58,9 @@ export function refuseTokens(tokens: readonly (number | undefined)[], messages: 
     count !== undefined && !(count >= 0 && count <= Number.MAX_SAFE_INTEGER)
   );
   if (tokens.length === messages && bad < 0) return;
-  const found = bad < 0 ? `${tokens.length} for ${messages} messages` : `${tokens[bad]} for message ${bad}`;
+  const found = bad < 0
+    ? `${tokens.length} for ${messages === 1 ? "1 message" : `${messages} messages`}`
+    : `${tokens[bad]} for message ${bad}`;
   throw new SelvageError(
     "bad_tokens",
     `Cannot use the token counts: found ${found}, wanted one number a message, 0 or more`,

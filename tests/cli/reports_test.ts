@@ -67,6 +67,21 @@ Deno.test("selvage check shows the part that a violation is about, and says the 
   );
 });
 
+Deno.test("selvage shows of calls without ids only those that miss their result", async () => {
+  const calls = ["read", "list", "run"].map((name) => ({ functionCall: { name, args: {} } }));
+  const contents = [
+    { role: "user", parts: [{ text: "Go." }] },
+    { role: "model", parts: calls },
+    { role: "user", parts: [{ functionResponse: { name: "read", response: { output: "x" } } }] },
+    { role: "user", parts: [{ text: "Stop." }] },
+  ];
+  const stdin = JSON.stringify({ contents });
+  const context = "\n      call 1: list {}, call 2: run {}\n";
+  const { out } = await run(["check", "-"], { stdin });
+  ok(out.includes(`The call list is passed over without a result${context}`), out);
+  ok((await run(["repair", "-"], { stdin })).err.includes(`it did not finish (2 times)${context}`));
+});
+
 Deno.test("selvage check counts legal cuts that are too many to list, and says so", async () => {
   const { out } = await run(["check", "-"], { stdin: lines(Array.from({ length: 120 }, () => user("x"))) });
   ok(out.includes("legal cuts: 121 of them; --json lists all\n"), out);
