@@ -214,6 +214,21 @@ const NOTHING: Readonly<Record<string, string>> = {
   too_little_to_gain: "the best cut would take away less than a tenth",
 };
 
+const RAISE = "raise --budget";
+
+/** What can be done where nothing was cut, by what bars the way. */
+const ADVICE: Readonly<Record<"deferred" | "refused", Readonly<Record<string, string>>>> = {
+  deferred: {
+    open_call: "compact again once the open call is answered",
+    atom_too_wide: `${RAISE}, or compact again when there are more messages`,
+  },
+  refused: {
+    atom_too_wide: `${RAISE}: the newest messages and the summary are over it`,
+    pinned_too_big: `pin less, or ${RAISE}: what stays and the summary fill it`,
+    budget_too_small: `${RAISE}: the summary alone fills it`,
+  },
+};
+
 /** The report of `compact`; of a plan also what it would summarise. */
 export function reportCompact(
   subject: Subject,
@@ -238,6 +253,7 @@ export function reportCompact(
     ...(repairs.length > 0 ? [plural(repairs.length, "repair")] : []),
   ];
   const around = [nearest?.before ?? null, nearest?.after ?? null].filter((at) => at !== null).join(" and ");
+  const advice = outcome === "deferred" || outcome === "refused" ? ADVICE[outcome][reason ?? ""] : undefined;
   const [color, why] = {
     applied: [
       paint.green,
@@ -255,6 +271,7 @@ export function reportCompact(
   return [
     ...headingOf(subject),
     ...wrap(`  ${why}`, "      ").map(color),
+    ...(advice === undefined ? [] : [`  what helps: ${advice}`]),
     ...wrap(`  ${counts.join(", ")}`, "      "),
     ...listAt(repairs, subject, sayRepair),
     ...(isPlan && compacted.toSummarise !== undefined

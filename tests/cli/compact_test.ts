@@ -1,7 +1,7 @@
 /** `selvage compact`. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { COMPACT_FIELDS, rounds } from "../support/chat.ts";
-import { run, testInFolder, write } from "../support/command.ts";
+import { call, COMPACT_FIELDS, result, rounds, user } from "../support/chat.ts";
+import { lines, run, testInFolder, write } from "../support/command.ts";
 
 testInFolder(
   "selvage compact prints the compacted transcript, and the report apart from it",
@@ -29,7 +29,10 @@ testInFolder(
     const deferred = await run(["compact", "--budget=500", "--policy=backward", "--lookback=0", file]);
     equal(deferred.code, 1);
     deepEqual(JSON.parse(deferred.out).messages, messages);
-    match(deferred.err, /(deferred|refused): \w+; nearest legal cuts: \d+ and \d+/);
+    match(
+      deferred.err,
+      /deferred: atom_too_wide; nearest legal cuts: \d+ and \d+\n {2}what helps: raise --budget, or compact again when /,
+    );
   },
 );
 
@@ -59,4 +62,32 @@ testInFolder("selvage compact shows a plan and changes nothing, and writes with 
   // What is done already is not written again.
   match((await run(["compact", "--budget", "2000", "--write", file])).out, /nothing to do/);
   deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["t.json", "t.json.bak"]);
+});
+
+Deno.test("selvage compact says of each thing that bars the way what helps", async () => {
+  const wide = [user("Go."), { ...call("a") }, result("a", "word ".repeat(3_000)), user("Thanks.")];
+  const open = [user("Go."), call("a"), user("word ".repeat(3_000))];
+  const cases: readonly (readonly [readonly unknown[], readonly string[], RegExp])[] = [
+    [
+      wide.slice(0, 3),
+      ["--budget=100"],
+      /refused: atom_too_wide.*\n {2}what helps: raise --budget: the newest messages /,
+    ],
+    [
+      wide,
+      ["--budget=1000", "--pin=2"],
+      /refused: pinned_too_big.*\n {2}what helps: pin less, or raise --budget: /,
+    ],
+    [wide, ["--budget=1"], /refused: \w+.*\n {2}what helps: /],
+    [
+      open,
+      ["--budget=200", "--in-flight=a"],
+      /deferred: open_call.*\n {2}what helps: compact again once the open call is answered\n/,
+    ],
+  ];
+  for (const [messages, flags, wanted] of cases) {
+    const { code, err } = await run(["compact", ...flags, "-"], { stdin: lines(messages) });
+    equal(code, 1, err);
+    match(err, wanted);
+  }
 });
