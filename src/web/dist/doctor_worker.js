@@ -1705,7 +1705,7 @@ var Calls = class {
   placeOf(call) {
     const place2 = this.#places[call];
     if (place2 === void 0) {
-      throw new RangeError(`Cannot place call ${call}: found ${this.#places.length} calls`);
+      throw new RangeError(`Cannot place call ${call}: found ${this.#places.length} of them`);
     }
     return place2;
   }
@@ -2961,7 +2961,7 @@ function priceOf(pieces, { measure, total }) {
 function refuseTokens(tokens, messages) {
   const bad = tokens.findIndex((count2) => count2 !== void 0 && !(count2 >= 0 && count2 <= Number.MAX_SAFE_INTEGER));
   if (tokens.length === messages && bad < 0) return;
-  const found = bad < 0 ? `${tokens.length} for ${messages} messages` : `${tokens[bad]} for message ${bad}`;
+  const found = bad < 0 ? `${tokens.length} for ${messages === 1 ? "1 message" : `${messages} messages`}` : `${tokens[bad]} for message ${bad}`;
   throw new SelvageError("bad_tokens", `Cannot use the token counts: found ${found}, wanted one number a message, 0 or more`, {
     fields: {
       field: "tokens",
