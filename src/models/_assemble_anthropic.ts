@@ -10,6 +10,7 @@ import { isObject, type JsonObject } from "../formats/format.ts";
 import { mergeUsage } from "../tokens/usage.ts";
 import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
+import { finishReason } from "./_finish_anthropic.ts";
 import { textOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { streamError } from "./_stream_errors.ts";
@@ -85,7 +86,7 @@ export class MessageAssembler extends Assembler {
         break;
       case "message_delta":
         this.usage = mergeUsage(this.usage, frame.usage);
-        if (isObject(delta) && typeof delta.stop_reason === "string") this.stopReason = delta.stop_reason;
+        if (isObject(delta)) this.#takeReason(textOf(delta.stop_reason));
         break;
       case "message_stop":
         this.done = true;
@@ -94,6 +95,11 @@ export class MessageAssembler extends Assembler {
         // `ping` and what is yet to come: the protocol asks clients to pass over it.
         break;
     }
+  }
+
+  /** Once it is said that the message was cut, nothing that is said later makes it whole; a pause is no cut. */
+  #takeReason(reason: string): void {
+    if (reason !== "" && finishReason(this.stopReason, true) === "tool-calls") this.stopReason = reason;
   }
 
   #open(start: JsonObject, index: unknown): OpenBlock {

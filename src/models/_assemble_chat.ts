@@ -89,7 +89,8 @@ export class AnswerAssembler extends Assembler {
       this.failure = streamError({ error: failed }, { ...this.context, begun: this.begun });
       return;
     }
-    this.#reason = reason;
+    // Once it is said that the answer was cut, nothing that is said later makes it whole.
+    if (finishReason(this.#reason, false) === "stop") this.#reason = reason;
     if (this.#calls.some((call) => call.name === "" && (call.id !== "" || call.text !== ""))) {
       this.failure = badResponse("a tool call without a name", this.context);
     }

@@ -4,11 +4,12 @@
  * @module
  */
 import { optionsOf, text, yesOrNo } from "../core/options.ts";
-import type { FinishReason, Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
+import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { anthropicUsage } from "../tokens/usage.ts";
 import { MessageAssembler } from "./_assemble_anthropic.ts";
 import { noRoom } from "./_errors.ts";
 import { exchange } from "./_exchange.ts";
+import { finishReason } from "./_finish_anthropic.ts";
 import { aNumber, HOSTED, providerTools, requireModelOptions } from "./_options.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { BINDING_BETA, encodeMessagesBody, MIN_THINKING_TOKENS } from "./_render_anthropic.ts";
@@ -147,21 +148,6 @@ function finishOf({ calls, parts, stopReason, usage }: Answer): ModelEvent {
     message: { role: "assistant", content: parts },
     ...(usage === undefined ? {} : { usage }),
   };
-}
-
-function finishReason(stopReason: string, hasCalls: boolean): FinishReason {
-  switch (stopReason) {
-    case "max_tokens":
-    case "model_context_window_exceeded":
-      return "length";
-    case "refusal":
-      return "content-filter";
-    case "pause_turn":
-      return hasCalls ? "tool-calls" : "length";
-    default:
-      // "end_turn", "stop_sequence", "tool_use" and what is yet to come: whether there are calls tells more.
-      return hasCalls ? "tool-calls" : "stop";
-  }
 }
 
 function thinkingOf({ thinking }: AnthropicOptions): number | "adaptive" | undefined {

@@ -171,6 +171,19 @@ Deno.test("anthropic() keeps who has made a call where it was no direct one", as
 });
 
 Deno.test.each([
+  ["max_tokens", "tool_use", "length"],
+  ["max_tokens", "refusal", "length"],
+  ["model_context_window_exceeded", "end_turn", "length"],
+  ["refusal", "tool_use", "content-filter"],
+  ["end_turn", "max_tokens", "length"],
+  ["pause_turn", "tool_use", "tool-calls"],
+])("anthropic() reads stop_reason %s and then %s of a call as %s", async (first, then, reason) => {
+  const told = event({ type: "message_delta", delta: { stop_reason: first } });
+  const wire = begin() + start(0, get()) + input(0, "{}") + told + end(then);
+  assert.equal(finishOf(await streamed([wire])).reason, reason);
+});
+
+Deno.test.each([
   ["without the last line's end", [begin() + said + end().trimEnd()]],
   ["with text at the start of the block", [begin() + start(0, { type: "text", text: "x" }) + end()]],
   ["without the start of the block", [begin() + text(0, "x") + end()]],

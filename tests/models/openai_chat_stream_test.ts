@@ -232,6 +232,18 @@ Deno.test("openaiChat() keeps the reason length where calls were cut off", async
 });
 
 Deno.test.each([
+  ["length", "stop", "length"],
+  ["length", "tool_calls", "length"],
+  ["content_filter", "tool_calls", "content-filter"],
+  ["length", "content_filter", "length"],
+  ["stop", "length", "length"],
+  ["stop", "tool_calls", "tool-calls"],
+])("openaiChat() reads finish_reason %s and then %s of a call as %s", async (first, then, reason) => {
+  const call = frame({ tool_calls: [{ index: 0, id: "a", function: { name: "get", arguments: "{}" } }] });
+  assert.equal(finishOf(await streamed([call, frame({}, first), ending(then)])).reason, reason);
+});
+
+Deno.test.each([
   ["without an end mark", [frame({ content: "x" }), frame({}, "stop")]],
   ["without the last line's end", [frame({ content: "x" }), frame({}, "stop").trimEnd()]],
   ["with an empty delta for keep-alive", [
