@@ -23,6 +23,9 @@ const PIECES = new Map<string, readonly [kind: OutputItem["kind"], section: stri
   ["response.function_call_arguments.delta", ["call", ""]],
 ]);
 
+/** What a response comes to that is no answer. */
+const FAILED: ReadonlySet<string> = new Set(["response.failed", "response.cancelled"]);
+
 /** Puts a response together from its events. */
 export class ResponseAssembler extends Assembler {
   readonly #from: string;
@@ -81,14 +84,10 @@ export class ResponseAssembler extends Assembler {
         break;
       case "response.completed":
       case "response.incomplete":
-        this.#end(isObject(frame.response) ? frame.response : {}, type === "response.incomplete");
-        break;
       case "response.failed":
-      case "response.cancelled": {
-        const error = isObject(frame.response) && isObject(frame.response.error) ? frame.response.error : {};
-        this.#fail({ error: { message: type, ...error } });
+      case "response.cancelled":
+        this.#takeEnd(isObject(frame.response) ? frame.response : {}, type);
         break;
-      }
       case "error":
         this.#fail(frame);
         break;
@@ -211,6 +210,14 @@ export class ResponseAssembler extends Assembler {
     }
   }
 
+  /** Takes the end of the response: of the event's name and the status, what says that there is no answer counts. */
+  #takeEnd(response: JsonObject, type: string): void {
+    const failed = [type, `response.${response.status}`].find((said) => FAILED.has(said));
+    if (failed === undefined) return this.#end(response, type === "response.incomplete");
+    const error = isObject(response.error) ? response.error : {};
+    this.#fail({ error: { message: failed, ...error } });
+  }
+
   #end(response: JsonObject, isIncomplete: boolean): void {
     const output = Array.isArray(response.output) ? response.output.filter(isObject) : [];
     const ids = new Set(output.map(({ id }) => textOf(id)));
@@ -236,7 +243,8 @@ export class ResponseAssembler extends Assembler {
       this.failure = badResponse(`a ${foreign.item.type} that nobody here can answer`, this.context);
       return;
     }
-    this.#reason = finishReason(response, { isIncomplete, hasCalls: calls.length > 0 });
+    const isCut = isIncomplete || output.some(isHalfCall) || calls.some(({ item }) => isHalfCall(item));
+    this.#reason = finishReason(response, { isIncomplete: isCut, hasCalls: calls.length > 0 });
     this.done = true;
   }
 
@@ -250,6 +258,11 @@ export class ResponseAssembler extends Assembler {
 /** What of a whole item is taken as not said yet when it is opened: `#settle` says it. */
 function unsaid(kind: OutputItem["kind"]): JsonObject {
   return kind === "call" ? { arguments: "" } : { content: [], summary: [] };
+}
+
+/** Whether this is a call that the output limit has cut. */
+function isHalfCall({ status, type }: JsonObject): boolean {
+  return type === "function_call" && status === "incomplete";
 }
 
 function finishReason(

@@ -352,6 +352,27 @@ Deno.test("openaiResponses() keeps the reason length where calls were cut off", 
   assert.equal(finish.reason, "length");
 });
 
+const half = { ...q("a", 1), status: "incomplete" };
+
+Deno.test.each([
+  ["at its end", closed(0, half) + ending({ output: [q("a", 1)] })],
+  ["in the response", closed(0, q("a", 1)) + ending({ output: [half] })],
+  ["in the response alone", ending({ output: [half] })],
+])("openaiResponses() reads a call that is incomplete %s as cut by the limit", async (_, wire) => {
+  assert.equal(finishOf(await streamed([begin + wire])).reason, "length");
+});
+
+Deno.test.each([["failed"], ["cancelled"]])(
+  "openaiResponses() takes no response for an answer that is called completed and is %s",
+  async (status) => {
+    for (const error of [null, { code: "server_error", message: "oh no" }]) {
+      const end = event({ type: "response.completed", response: { status, error, output: [q("a", 1)] } });
+      await assert.rejects(streamed([begin + end]), { code: "model_unavailable" });
+      await assert.rejects(streamed([begin + x + end]), { code: "model_stream_error" });
+    }
+  },
+);
+
 Deno.test("openaiResponses() finishes an answer that says nothing", async () => {
   const { message, reason } = finishOf(await streamed([begin + ending()]));
   assert.deepEqual([message.content, reason], [[], "stop"]);
