@@ -257,6 +257,9 @@ export class PartAssembler extends Assembler {
       this.failure = streamError({ error: said }, { ...this.context, begun: this.begun });
     } else if (raw === "model_context_window_exceeded" && this.#parts.length === 0) {
       this.failure = noRoom(this.context);
+    } else if (finishReason(end, true) === "tool-calls" && this.#parts.some(isHalfCall)) {
+      // Its arguments may look whole, and it would run with half of them.
+      this.failure = badResponse("the start of a tool call without the call", this.context);
     } else {
       this.#usage = usageOf(part.usage);
       this.#end = end;
@@ -274,6 +277,11 @@ export class PartAssembler extends Assembler {
   #ownOptions(part: JsonObject): ProviderOptions {
     return { ...metadataOf(part), [OWN]: { from: this.#from } };
   }
+}
+
+/** Whether this is a call of ours that the provider has begun, but never told whole. */
+function isHalfCall({ call, isWhole }: OpenPart): boolean {
+  return call >= 0 && !isWhole;
 }
 
 function kindOf({ type }: JsonObject): "text" | "reasoning" {
