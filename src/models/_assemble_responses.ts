@@ -12,6 +12,7 @@ import { Assembler, type FrameSource } from "./_assembler.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
 import { textOf } from "./_json.ts";
 import { kindOf, type OutputItem, outputParts, wholeText } from "./_output_responses.ts";
+import { closedItem, isElsewhere, isOtherCall, pairItems } from "./_pair_responses.ts";
 import { streamError } from "./_stream_errors.ts";
 
 /** Which event is a piece of what, with where it says to which section of the item the piece belongs. */
@@ -139,17 +140,19 @@ export class ResponseAssembler extends Assembler {
     return isPlaced && kind !== "call" ? undefined : this.#items.findLast((item) => item.kind === kind);
   }
 
-  #open(start: JsonObject, index: unknown): OutputItem {
+  #open(start: JsonObject, at: unknown): OutputItem {
     const kind = kindOf(start);
     const id = textOf(start.id);
     const known = id === "" ? undefined : this.#byId.get(id);
-    if (known?.kind === kind && !known.isWhole && known.text === "") {
+    const isBegun = known?.kind === kind && !isOtherCall(known, start) && !isElsewhere(known, at);
+    if (isBegun && !known.isWhole && known.text === "") {
       known.item = start;
       return known;
     }
-    const item: OutputItem = { kind, item: start, isWhole: false, text: "", section: "", call: -1 };
+    const index = typeof at === "number" ? at : undefined;
+    const item: OutputItem = { kind, item: start, index, isWhole: false, text: "", section: "", call: -1 };
     this.#items.push(item);
-    if (typeof index === "number") this.#byIndex.set(index, item);
+    if (index !== undefined) this.#byIndex.set(index, item);
     if (id !== "") this.#byId.set(id, item);
     this.#begin(item);
     const text = wholeText(start, kind);
@@ -175,11 +178,9 @@ export class ResponseAssembler extends Assembler {
   }
 
   #close(whole: JsonObject, index: unknown): void {
-    const kind = kindOf(whole);
-    const found = this.#find(kind, { item_id: whole.id, output_index: index });
-    const isOther = found === undefined || found.isWhole;
-    if (found?.isWhole && textOf(found.item.id) === textOf(whole.id)) return;
-    this.#settle(isOther ? this.#open({ ...whole, ...unsaid(kind) }, index) : found, whole);
+    const found = closedItem(this.#items, whole, index);
+    if (found === null) return;
+    this.#settle(found ?? this.#open({ ...whole, ...unsaid(kindOf(whole)) }, index), whole);
   }
 
   /** Takes an item as the provider says that it is, and passes on what of it was not seen yet. */
@@ -220,17 +221,10 @@ export class ResponseAssembler extends Assembler {
 
   #end(response: JsonObject, isIncomplete: boolean): void {
     const output = Array.isArray(response.output) ? response.output.filter(isObject) : [];
-    const ids = new Set(output.map(({ id }) => textOf(id)));
-    for (const [index, whole] of output.entries()) {
-      const kind = kindOf(whole);
-      const byId = this.#byId.get(textOf(whole.id));
-      const byPlace = this.#items[index];
-      // Where ids are no help: neither this one nor that of the item in its place is known on the other side.
-      const isPlace = byPlace?.kind === kind &&
-        (textOf(whole.id) === "" || !ids.has(textOf(byPlace.item.id)));
-      const found = byId?.kind === kind ? byId : isPlace ? byPlace : undefined;
-      if (found?.isWhole) continue;
-      this.#settle(found ?? this.#open({ ...whole, ...unsaid(kind) }, index), whole);
+    for (const [at, found] of pairItems(output, this.#items).entries()) {
+      const whole = output[at];
+      if (whole === undefined || found?.isWhole) continue;
+      this.#settle(found ?? this.#open({ ...whole, ...unsaid(kindOf(whole)) }, at), whole);
     }
     if (isObject(response.usage)) this.#usage = openaiUsage(response.usage);
     const calls = this.#items.filter(({ kind }) => kind === "call");

@@ -10,6 +10,8 @@ export interface OutputItem {
   readonly kind: "message" | "reasoning" | "call" | "provider-call" | "opaque";
   /** The item as it was last shown. */
   item: JsonObject;
+  /** Its place among the items, as its start said. */
+  readonly index: number | undefined;
   /** True once it was shown whole. */
   isWhole: boolean;
   /** Text, reasoning, or the text of the arguments. */

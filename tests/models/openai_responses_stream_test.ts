@@ -109,6 +109,9 @@ Deno.test.each([
 
 const q = (id: string, n: number): Json => call(id, { arguments: `{"q":${n}}`, status: "completed" });
 const at = (output_index: number, id = ""): Json => ({ output_index, ...(id === "" ? {} : { item_id: id }) });
+const bare = ({ id: _, ...item }: Json): Json => item;
+const nameless = (n: number): Json => ({ ...bare(q("", n)), call_id: undefined });
+const unnamed = [["call_0", "get", { q: 1 }], ["call_1", "get", { q: 2 }]];
 const one = [["a", "get", { q: 1 }]];
 const two = [["a", "get", { q: 1 }], ["b", "get", { q: 2 }]];
 
@@ -185,6 +188,62 @@ const CALLS: readonly (readonly [string, string, unknown])[] = [
     added(1, call("b", { id: "fc" })) + input(at(1, "fc"), '{"q":2}') + closed(1, { ...q("b", 2), id: "fc" }),
     two,
   ],
+  [
+    "at the end alone, with one id for all",
+    closed(0, { ...q("a", 1), id: "fc" }) + closed(1, { ...q("b", 2), id: "fc" }) +
+    ending({ output: [{ ...q("a", 1), id: "fc" }, { ...q("b", 2), id: "fc" }] }),
+    two,
+  ],
+  [
+    "in the response alone, with one id for all",
+    ending({ output: [{ ...q("a", 1), id: "fc" }, { ...q("b", 2), id: "fc" }] }),
+    two,
+  ],
+  [
+    "begun one after the other, with one id for all and no index",
+    added(undefined, call("a", { id: "fc" })) + added(undefined, call("b", { id: "fc" })) +
+    closed(undefined, { ...q("a", 1), id: "fc" }) + closed(undefined, { ...q("b", 2), id: "fc" }),
+    two,
+  ],
+  [
+    "without ids in the response, only the last of which was streamed",
+    closed(0, nameless(2)) + ending({ output: [nameless(1), nameless(2)] }),
+    [["call_0", "get", { q: 2 }], ["call_1", "get", { q: 1 }]],
+  ],
+  [
+    "with the call_id alone",
+    closed(undefined, bare(q("a", 1))) + closed(undefined, bare(q("b", 2))) +
+    ending({ output: [bare(q("a", 1)), bare(q("b", 2))] }),
+    two,
+  ],
+  ["with one call_id for all", closed(0, q("a", 1)) + closed(1, { ...q("a", 2), id: "fc_b" }), [
+    ["a", "get", { q: 1 }],
+    ["a", "get", { q: 2 }],
+  ]],
+  ["with one id and call_id for all", closed(0, q("a", 1)) + closed(1, q("a", 2)), [
+    ["a", "get", { q: 1 }],
+    ["a", "get", { q: 2 }],
+  ]],
+  [
+    "without ids and index",
+    closed(undefined, nameless(1)) + closed(undefined, nameless(2)) +
+    ending({ output: [thought(), nameless(1), nameless(2)] }),
+    unnamed,
+  ],
+  ["without ids", closed(0, nameless(1)) + closed(1, nameless(2)), unnamed],
+  [
+    "without ids, with index 0 for all, and one twice",
+    closed(0, nameless(1)) + closed(0, nameless(2)) + closed(0, nameless(2)),
+    unnamed,
+  ],
+  ["without ids in the response alone", ending({ output: [nameless(1), nameless(2)] }), unnamed],
+  [
+    "without ids, begun one after the other",
+    added(undefined, { ...nameless(1), arguments: "" }) +
+    added(undefined, { ...nameless(2), arguments: "" }) +
+    closed(undefined, nameless(1)) + closed(undefined, nameless(2)),
+    unnamed,
+  ],
   ["with an index that starts at 5", added(5, call("a")) + input(at(5), '{"q":1}'), one],
   [
     "with the name at the end",
@@ -204,7 +263,7 @@ Deno.test.each(CALLS)("openaiResponses() takes calls %s", async (_, wire, expect
   const { message, reason } = finishOf(events);
   assert.equal(reason, "tool-calls");
   assert.ok(typeof message.content !== "string");
-  const calls = message.content.map((part) => {
+  const calls = message.content.filter(({ type }) => type !== "reasoning").map((part) => {
     assert.ok(part.type === "tool-call");
     return [part.toolCallId, part.toolName, part.input];
   });
@@ -264,6 +323,14 @@ Deno.test.each(TEXTS)("openaiResponses() takes a text %s", async (_, reads) => {
   assert.ok(typeof content !== "string");
   assert.deepEqual(content.map((part) => part.type === "text" ? part.text : part), ["x"]);
   assert.equal(textOf(events), "x");
+});
+
+Deno.test("openaiResponses() takes texts without ids and index as texts of their own", async () => {
+  const output = [bare(said("x")), bare(said("y"))];
+  const events = await streamed([
+    begin + output.map((item) => closed(undefined, item)).join("") + ending({ output }),
+  ]);
+  assert.equal(textOf(events), "xy");
 });
 
 Deno.test("openaiResponses() takes what of a text was not streamed from the end", async () => {
