@@ -143,10 +143,10 @@ export class MessageAssembler extends Assembler {
         this.#append(this.#find("thinking", index), delta.thinking);
         break;
       case "signature_delta":
-        this.#find("thinking", index).signature += textOf(delta.signature);
+        this.#sign(this.#find("thinking", index), textOf(delta.signature));
         break;
       case "citations_delta":
-        if (isObject(delta.citation)) this.#find("text", index).citations.push(delta.citation);
+        if (isObject(delta.citation)) this.#cite(this.#find("text", index), delta.citation);
         break;
       case "input_json_delta":
         this.#takeInput(textOf(delta.partial_json), index);
@@ -164,7 +164,18 @@ export class MessageAssembler extends Assembler {
     } else if (text !== "") {
       block.text += text;
       if (block.kind === "call") this.#pushInput(block, text);
+      else this.count(text);
     }
+  }
+
+  #sign(block: OpenBlock, signature: string): void {
+    block.signature += signature;
+    this.count(signature);
+  }
+
+  #cite(block: OpenBlock, citation: JsonObject): void {
+    block.citations.push(citation);
+    this.count(JSON.stringify(citation));
   }
 
   /** The block of an index; the last one where a server sends none. */

@@ -187,6 +187,7 @@ export class ResponseAssembler extends Assembler {
   #settle(item: OutputItem, whole: JsonObject): void {
     item.item = whole;
     item.isWhole = true;
+    this.count(textOf(whole.encrypted_content));
     this.#begin(item);
     const text = wholeText(whole, item.kind);
     if (text.startsWith(item.text)) {

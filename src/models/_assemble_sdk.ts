@@ -170,7 +170,8 @@ export class PartAssembler extends Assembler {
     const delta = textOf(part.delta);
     this.#note(open, part);
     open.text += delta;
-    if (delta !== "" && open.call >= 0) {
+    if (open.call < 0) this.count(delta);
+    else if (delta !== "") {
       this.push({ type: "tool.input.delta", call: open.call, name: open.name, delta });
     }
   }

@@ -5,6 +5,12 @@ import { isObject, type JsonObject } from "../formats/format.ts";
 import type { ModelEvent } from "../ports.ts";
 import { badResponse, type ErrorContext } from "./_errors.ts";
 
+/**
+ * The most characters of one answer: many times what the longest outputs have. A provider that goes on without end would
+ * fill the memory of the service.
+ */
+export const MAX_ANSWER_CHARS = 16 * 1_024 * 1_024;
+
 /** A piece of an answer that is passed on as it comes. */
 export type Delta =
   | { type: "text.delta"; text: string }
@@ -33,6 +39,7 @@ export abstract class Assembler {
   protected readonly context: ErrorContext;
   #events: (Delta | End)[] = [];
   #begun = false;
+  #chars = 0;
 
   /** @param context What error messages start with and never show. */
   constructor(context: ErrorContext) {
@@ -80,6 +87,7 @@ export abstract class Assembler {
   /** Puts a piece behind those that wait to be drained. */
   protected push(delta: Delta): void {
     this.#begun = true;
+    this.count("text" in delta ? delta.text : delta.delta);
     const last = this.#events.at(-1);
     if (last === undefined || last.type !== delta.type) {
       this.#events.push(delta);
@@ -89,6 +97,13 @@ export abstract class Assembler {
     } else if ("text" in last && "text" in delta) {
       last.text += delta.text;
     }
+  }
+
+  /** Counts what is kept of the answer, so that it does not grow without end; what is pushed is counted by itself. */
+  protected count(kept: string): void {
+    this.#chars += kept.length;
+    if (this.#chars <= MAX_ANSWER_CHARS) return;
+    this.failure ??= badResponse(`an answer of more than ${MAX_ANSWER_CHARS} characters`, this.context);
   }
 
   /** Tells that the text or reasoning before is whole, with what the provider says of it. */

@@ -106,6 +106,13 @@ conform((dialect, test) => {
     assert.equal(ports.size, 1);
   });
 
+  test("ends an answer that goes on without end", async () => {
+    const reads = Array(17).fill(wire.text("x".repeat(1_048_576)));
+    const error = await failure(dialect, { reads, end: "hang" });
+    assert.deepEqual([error.code, error.fields.retryable], ["model_bad_response", false]);
+    assert.match(error.message, /found an answer of more than 16777216 characters, wanted a/);
+  });
+
   if (!dialect.isSdk) {
     test("reads no stream without end that has no part of an answer in it", async () => {
       const reads = Array(65).fill(`:${"x".repeat(1_048_576)}\n\n`);
