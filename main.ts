@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { loadOptions, logFrom, optionsFrom } from "./compose.ts";
+import { cannotOpenStore, loadOptions, logFrom, optionsFrom } from "./compose.ts";
 import { type Config, parseConfig } from "./config.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
@@ -54,7 +54,9 @@ async function openStore(path: string | undefined, isDeploy: boolean): Promise<S
   // Where there is no KV at all, memory is still what was asked for.
   if (at === ":memory:" && typeof Deno.openKv !== "function") return memoryStore();
   const isFile = at !== ":memory:" && !/^https?:/.test(at);
-  const opened = await kvStore({ path: at });
+  const opened = await kvStore({ path: at }).catch((error) => {
+    throw cannotOpenStore(at, config, error);
+  });
   say(`Sessions are kept in ${isFile ? `the file ${at}` : at === ":memory:" ? "memory" : "Deno KV by URL"}`);
   return opened;
 }

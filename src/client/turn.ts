@@ -284,11 +284,9 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
         throw error;
       });
     }
-    const last: Readonly<Record<string, string>> = this.#seen.last === null
-      ? {}
-      : { "last-event-id": this.#seen.last };
+    const { last } = this.#seen;
     const response = await this.#transport.ask(`${this.#path}/events`, {
-      headers: { ...STREAM, ...last },
+      headers: last === null ? STREAM : { ...STREAM, "last-event-id": last },
       signal,
     });
     if (response.status !== 204) return response;
@@ -296,7 +294,7 @@ export class ClientTurn implements AsyncIterable<TurnEvent> {
     throw new ClientError(
       "stream_lost",
       "Cannot go on with the turn: the service has no more of its events, and the last one seen is no end",
-      { status: 204, fields: { turn: this.#seen.id, last: this.#seen.last } },
+      { status: 204, fields: { turn: this.#seen.id, last } },
     );
   }
 }

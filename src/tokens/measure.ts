@@ -1,6 +1,6 @@
 /**
  * What a message costs: an upper bound without a tokenizer, and the exact count with one. Files have a price of
- * their own; their base64 is never tokenized.
+ * their own, and so has what only a provider can read; their base64 is never tokenized.
  *
  * @module
  */
@@ -8,6 +8,7 @@ import type { FilePart, Message, ToolOutput } from "../core/message.ts";
 import { utf8Length } from "./counter.ts";
 import { fileTokens } from "./media.ts";
 import type { MediaFamily } from "./models.ts";
+import { opaqueTokens } from "./opaque.ts";
 
 /**
  * Counts the tokens of a text; an upper bound or the exact number. With a limit it may stop as soon as the count
@@ -74,6 +75,11 @@ export function outputText(output: ToolOutput): string {
  * @param measure How to count text.
  */
 export function measurePart(part: Part, measure: TextMeasure): number {
+  return measureRead(part, measure) + opaqueTokens(part.providerOptions);
+}
+
+/** Tokens of what anybody can read of a part. */
+function measureRead(part: Part, measure: TextMeasure): number {
   switch (part.type) {
     case "text":
     case "reasoning":

@@ -227,6 +227,11 @@ const REFUSED: readonly (readonly [string, Record<string, string>, RegExp])[] = 
     { SELVAGE_MODEL: "openai:x", OPENAI_API_KEY: "a\nb" },
     /^Cannot start: |\nCannot start: /,
   ],
+  [
+    "a file that it may not write",
+    { SELVAGE_KV: "/nowhere/kv.sqlite3" },
+    /Cannot start: SELVAGE_KV is "\/nowhere\/kv\.sqlite3", a path that the service may not read or write, wanted one /,
+  ],
   ["an unknown variable", { SELVAGE_WINDWO: "1" }, /unknown variable SELVAGE_WINDWO/],
   [
     "a key that is too short",

@@ -77,6 +77,29 @@ Deno.test("measurePart() and measureOutput() price a file flat, and never read i
   assert.ok(counted < 100);
 });
 
+Deno.test("measurePart() counts what only a provider can read, wherever it stands, and no name or sentence", () => {
+  const secret = "Zm9v".repeat(300);
+  const thought = {
+    type: "reasoning",
+    text: "So.",
+    providerOptions: { anthropic: { signature: secret } },
+  } as const;
+  assert.equal(measurePart(thought, measure), measure("So.") + 400);
+  const found = {
+    content: [{ url: "https://example.org/a", encrypted_content: secret }, { title: "A title" }],
+  };
+  const result = {
+    type: "tool-result",
+    toolCallId: "x",
+    toolName: "search",
+    output: { type: "text", value: "found" },
+    providerOptions: {
+      anthropic: { block: found, id: "srvtoolu_01A2B3C4D5", said: "some words ".repeat(50) },
+    },
+  } as const;
+  assert.equal(measurePart(result, measure), measure("found") + MESSAGE_OVERHEAD + 400);
+});
+
 Deno.test("measureOutput() stops counting at its limit, and is exact up to it", () => {
   const output: ToolOutput = { type: "text", value: "word ".repeat(200_000) };
   const exact = measureOutput(output, measure);
