@@ -33,24 +33,43 @@ const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s()<>"']+/gi;
 /** Errors that led to errors, one inside the other: no more of them are looked at. */
 const MAX_CAUSES = 8;
 
-// OpenAI, Anthropic, vLLM, llama.cpp, xAI, Gemini, Mistral and the proxies in front of them word one fact in these ways.
+// OpenAI, Anthropic, vLLM, SGLang, TGI, llama.cpp, LM Studio, Ollama, xAI, Gemini, Mistral, Moonshot, DashScope, Z.ai,
+// GitHub and the proxies in front of them word one fact in these ways. Limits of the output, or of a minute, are others.
 const TOO_LONG = new RegExp(
   [
     "maximum (?:context|prompt) length",
+    "longer than the (?:maximum model length|model's context length)",
     "exceeds? (?:the |this model's )?(?:available )?context",
+    "exceeded max(?:imum)? context length",
     "context (?:length|window|size)(?: is| was)? exceed",
+    "context the overflows",
     "input tokens exceed",
     "input token count.*exceeds the maximum",
+    "prompt token count of \\d+ exceeds the limit",
+    "exceeded model token limit: *\\d",
     "prompt is too long",
+    "prompt exceeds max length",
+    "too long to fit into the model",
     "input is too long for",
+    "range of input length should be",
+    "inputs`? tokens \\+ `?max_new_tokens`? must be <=",
+    "inputs`? must have less than \\d+ tokens",
     "reduce the length of the (?:messages|prompt|input)",
   ].join("|"),
   "i",
 );
 
+/** Limits of a time, not of a request: they come without a status where they come in a stream. */
+const RATE = /\bper (?:min|hour|day)|\bTPM\b/i;
+
+/** The one way in which a server's fault, by its status, is the length of the request: older llama.cpp has no other. */
+const TOO_LONG_FAULT = /the request exceeds the available context size/i;
+
 const WINDOW = new RegExp(
-  "(?:maximum (?:context|prompt) length(?: is| of|:)?|context (?:length|window|size)(?: is| of)?|" +
-    "configured limit of|tokens allowed)\\s*\\(?(\\d[\\d,_]*)|(\\d[\\d,_]*)(?: tokens)? maximum context length|" +
+  "(?:maximum (?:context|prompt|model) length(?: is| of|:)?|context (?:length|window|size)(?: is| of)?(?: only)?|" +
+    "configured limit of|tokens allowed|token count of \\d+ exceeds the limit of|model token limit:|" +
+    "input length should be \\[\\d+,|max_new_tokens`? must be <=|inputs`? must have less than)\\s*\\(?(\\d[\\d,_]*)|" +
+    "(\\d[\\d,_]*)(?: tokens)? maximum context length|" +
     // "9 tokens > 8 maximum", and where the answer's share is counted in: "context limit: 7 + 2 > 8".
     "> (\\d+) maximum|context limit: \\d+ \\+ \\d+ > (\\d+)",
   "i",
@@ -146,7 +165,7 @@ export function stalled(found: string, context: ErrorContext): SelvageError {
 /** Says whether an error is about the length of the request, by its code or by its words. */
 export function isTooLong(error: UpstreamError): boolean {
   return /context_length_exceeded|exceed_context_size/.test(`${error.code} ${error.type}`) ||
-    TOO_LONG.test(error.message);
+    TOO_LONG.test(error.message) && !RATE.test(error.message);
 }
 
 /** The error for a request that is longer than the model can take; the window is read from the words. */
@@ -195,7 +214,8 @@ export function refusal(
   const error = readError(parseJson(body));
   // Some services count bytes as well as tokens. Both are mended by the same means: a shorter request.
   const isTooLarge = status === 413 && error.type === "request_too_large";
-  if (isTooLarge || (status === 400 || status === 413 || status === 422) && isTooLong(error)) {
+  const isFault = status === 500 && TOO_LONG_FAULT.test(error.message);
+  if (isTooLarge || isFault || (status === 400 || status === 413 || status === 422) && isTooLong(error)) {
     return tooLong(error, context);
   }
   const code = codeOfStatus(status);

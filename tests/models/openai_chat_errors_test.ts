@@ -36,6 +36,12 @@ Deno.test.each([
     true,
   ],
   ["a rate limit", 'data: {"error":{"message":"slow down","code":429}}', "model_rate_limited", true],
+  [
+    "a rate limit in tokens",
+    'data: {"error":{"message":"Input tokens exceed the limit of tokens per min (TPM)","code":"rate_limit_exceeded"}}',
+    "model_rate_limited",
+    true,
+  ],
   ["an error text", 'data: {"error":"overloaded"}', "model_unavailable", true],
   ["an error event", 'event: error\ndata: {"message":"overloaded"}', "model_unavailable", true],
   ["an error object", 'data: {"object":"error","message":"overloaded"}', "model_unavailable", true],
