@@ -206,7 +206,8 @@ export class PromptRenderer {
         const isPlain = hasPlainResults || output.value.every(({ type }) => type === "text");
         if (!isPlain) return { type: "content", value: output.value.flatMap((part) => this.#inResult(part)) };
         const texts = output.value.map((part) => part.type === "text" ? part.text : describeFile(part));
-        return { type: "text", value: texts.join("\n") || NO_OUTPUT };
+        const value = texts.join("\n");
+        return { type: "text", value: isBlank(value) ? NO_OUTPUT : value };
       }
       default:
         return output satisfies never;

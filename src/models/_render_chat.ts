@@ -173,11 +173,11 @@ function renderResult(part: ToolResultPart): unknown {
 function renderOutput(output: ToolOutput): string {
   switch (output.type) {
     case "text":
-      return output.value === "" ? NO_OUTPUT : output.value;
+      return isBlank(output.value) ? NO_OUTPUT : output.value;
     case "json":
       return JSON.stringify(output.value) ?? NO_OUTPUT;
     case "error-text":
-      return `Error: ${output.value === "" ? NO_OUTPUT : output.value}`;
+      return `Error: ${isBlank(output.value) ? NO_OUTPUT : output.value}`;
     case "error-json":
       return `Error: ${JSON.stringify(output.value) ?? NO_OUTPUT}`;
     case "execution-denied":
@@ -186,7 +186,7 @@ function renderOutput(output: ToolOutput): string {
       const text = output.value.map((part) => part.type === "text" ? part.text : describeFile(part)).join(
         "\n",
       );
-      return text === "" ? NO_OUTPUT : text;
+      return isBlank(text) ? NO_OUTPUT : text;
     }
   }
 }

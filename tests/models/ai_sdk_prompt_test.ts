@@ -180,6 +180,10 @@ Deno.test.each<[ToolOutput, Json, Json]>([
     type: "text",
     value: "(no output)",
   }],
+  [{ type: "content", value: [{ type: "text", text: " " }] }, { type: "text", value: "(no output)" }, {
+    type: "text",
+    value: "(no output)",
+  }],
 ])("aiSdk() renders the output %j, and marks it where results are plain", async (output, rendered, plain) => {
   const messages: Message[] = [
     { role: "user", content: "hi" },

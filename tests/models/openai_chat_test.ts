@@ -31,6 +31,9 @@ Deno.test("openaiChat() streams text, reasoning and usage", async () => {
 const results: readonly (readonly [ToolOutput, string])[] = [
   [{ type: "text", value: "verbatim\n" }, "verbatim\n"],
   [{ type: "text", value: "" }, "(no output)"],
+  [{ type: "text", value: " \n" }, "(no output)"],
+  [{ type: "error-text", value: " " }, "Error: (no output)"],
+  [{ type: "content", value: [{ type: "text", text: " " }] }, "(no output)"],
   [{ type: "json", value: { a: [1] } }, '{"a":[1]}'],
   [{ type: "json", value: undefined }, "(no output)"],
   [{ type: "error-text", value: "no such file" }, "Error: no such file"],
