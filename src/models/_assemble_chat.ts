@@ -32,6 +32,8 @@ export class AnswerAssembler extends Assembler {
   #text = "";
   #reasoning = "";
   #reason = "";
+  /** True once a delta has said something. */
+  #hasDeltas = false;
   #usage: Usage | undefined;
   #last: OpenCall | undefined;
   readonly #calls: OpenCall[] = [];
@@ -81,7 +83,13 @@ export class AnswerAssembler extends Assembler {
     if (isObject(chunk.usage)) this.#usage = openaiUsage(chunk.usage) ?? this.#usage;
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined;
     if (!isObject(choice)) return;
-    if (isObject(choice.delta)) this.#takeDelta(choice.delta);
+    if (isObject(choice.delta)) {
+      this.#takeDelta(choice.delta);
+      this.#hasDeltas ||= this.begun;
+    } else if (isObject(choice.message) && !this.#hasDeltas) {
+      // Some servers call a delta so; behind deltas it is the whole of what they said.
+      this.#takeDelta(choice.message);
+    }
     const reason = textOf(choice.finish_reason);
     if (reason === "") return;
     if (FAILED.has(reason)) {

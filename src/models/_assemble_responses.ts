@@ -233,7 +233,9 @@ export class ResponseAssembler extends Assembler {
       this.failure = badResponse("a tool call without a name", this.context);
       return;
     }
-    const foreign = this.#items.find(({ item, kind }) => kind === "provider-call" && !this.#isAnswered(item));
+    const foreign = this.#items.find(({ item, kind }) =>
+      item.type === "mcp_approval_request" || kind === "provider-call" && !this.#isAnswered(item)
+    );
     if (foreign !== undefined) {
       this.failure = badResponse(`a ${foreign.item.type} that nobody here can answer`, this.context);
       return;

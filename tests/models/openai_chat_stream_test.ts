@@ -243,6 +243,9 @@ Deno.test.each([
   assert.equal(finishOf(await streamed([call, frame({}, first), ending(then)])).reason, reason);
 });
 
+const message = (content: string) =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, message: { role: "assistant", content } }] })}\n\n`;
+
 Deno.test.each([
   ["without an end mark", [frame({ content: "x" }), frame({}, "stop")]],
   ["without the last line's end", [frame({ content: "x" }), frame({}, "stop").trimEnd()]],
@@ -255,6 +258,9 @@ Deno.test.each([
   ["with content as parts", [frame({ content: [{ type: "text", text: "x" }] }), ending()]],
   ["with a refusal", [frame({ refusal: "x" }), ending()]],
   ["with chunks after the end mark", [frame({ content: "x" }), `${ending()}data: {oops\n\n`]],
+  ["with a message in place of a delta", [message("x"), ending()]],
+  ["with messages in place of deltas", [message("x"), message(""), ending()]],
+  ["with the whole message behind its deltas", [frame({ content: "x" }), message("x"), ending()]],
   ["with a null error", ['data: {"error":null,"choices":[]}\n\n', frame({ content: "x" }), ending()]],
   ["with fields that event streams do not have", ["hello\n\n", frame({ content: "x" }), ending()]],
 ])("openaiChat() takes a stream %s", async (_, reads) => {

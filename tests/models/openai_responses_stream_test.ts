@@ -429,6 +429,16 @@ Deno.test.each([
   assert.equal(finishOf(await streamed([begin + wire])).reason, "length");
 });
 
+Deno.test("openaiResponses() takes no answer that waits for an approval that nobody can give", async () => {
+  const asked = { type: "mcp_approval_request", id: "m", name: "get", arguments: "{}" };
+  for (const wire of [closed(0, asked) + ending(), ending({ output: [asked] })]) {
+    await assert.rejects(streamed([begin + wire]), {
+      code: "model_bad_response",
+      message: /found a mcp_approval_request that nobody here can answer/,
+    });
+  }
+});
+
 Deno.test.each([["failed"], ["cancelled"]])(
   "openaiResponses() takes no response for an answer that is called completed and is %s",
   async (status) => {
