@@ -1781,13 +1781,11 @@ var ClientTurn = class {
         throw error;
       });
     }
-    const last = this.#seen.last === null ? {} : {
-      "last-event-id": this.#seen.last
-    };
+    const { last } = this.#seen;
     const response = await this.#transport.ask(`${this.#path}/events`, {
-      headers: {
+      headers: last === null ? STREAM : {
         ...STREAM,
-        ...last
+        "last-event-id": last
       },
       signal
     });
@@ -1797,7 +1795,7 @@ var ClientTurn = class {
       status: 204,
       fields: {
         turn: this.#seen.id,
-        last: this.#seen.last
+        last
       }
     });
   }

@@ -4381,6 +4381,23 @@ function allocate(nodes) {
 }
 var scratch = allocate(2 ** 14);
 
+var TOKEN_CHARS = 3;
+var OPAQUE = /^[\w+/=.:-]{64,}$/;
+function opaqueTokens(options) {
+  if (options === void 0) return 0;
+  let chars = 0;
+  const open = [
+    options
+  ];
+  for (let value = open.pop(); value !== void 0; value = open.pop()) {
+    if (typeof value === "string") chars += OPAQUE.test(value) ? value.length : 0;
+    else if (typeof value === "object" && value !== null) {
+      for (const inner of Object.values(value)) if (inner !== void 0) open.push(inner);
+    }
+  }
+  return Math.ceil(chars / TOKEN_CHARS);
+}
+
 var MESSAGE_OVERHEAD = 4;
 var PAIR_OVERHEAD = 10;
 var FILE_TOKENS2 = 1600;
@@ -4401,6 +4418,9 @@ function outputText(output) {
   }
 }
 function measurePart(part, measure) {
+  return measureRead(part, measure) + opaqueTokens(part.providerOptions);
+}
+function measureRead(part, measure) {
   switch (part.type) {
     case "text":
     case "reasoning":
