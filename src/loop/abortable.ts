@@ -53,8 +53,13 @@ export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): Asy
         try {
           // A source that somebody else has written may give what is no promise.
           Promise.resolve(iterator.next()).then((result) => {
-            if (result.done === true) end();
-            resolve(result as IteratorResult<T, void>);
+            try {
+              if (result.done === true) end();
+              resolve(result as IteratorResult<T, void>);
+            } catch (error) {
+              // Or what is no result: nobody waits for what this would throw.
+              onFailure(error);
+            }
           }, onFailure);
         } catch (error) {
           onFailure(error);

@@ -68,7 +68,8 @@ export class Journal {
     this.#made = options.made;
     const { clock } = options;
     const fail = (error: unknown): void => this.#fail(error);
-    this.#beat = { clock, call: () => void this.#look(), fail };
+    // Also a clock may throw, and nobody waits for a look.
+    this.#beat = { clock, call: () => void this.#look().catch(fail), fail };
     this.#soon = { clock, call: () => this.#flushEvents(), fail };
     this.#renewed = clock.now();
     this.#stopBeat = callAround(LOOK_MS, this.#beat);

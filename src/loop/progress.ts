@@ -30,9 +30,8 @@ export async function lastOf(
   made: AsyncGenerator<unknown, unknown>,
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (data: unknown) => void },
 ): Promise<unknown> {
-  // What it does after its time is up is its own affair.
-  const leave = (): void => void made.return(undefined).catch(() => {});
-  signal.addEventListener("abort", leave, { once: true });
+  const onAbort = (): void => void leave(made);
+  signal.addEventListener("abort", onAbort, { once: true });
   try {
     for (let told = 0;; told++) {
       const { done, value } = await made.next();
@@ -42,10 +41,22 @@ export async function lastOf(
       if (told % BREATHE_EVERY === BREATHE_EVERY - 1) await new Promise((resolve) => setTimeout(resolve));
     }
   } catch (error) {
-    leave();
+    onAbort();
     throw error;
   } finally {
-    signal.removeEventListener("abort", leave);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Tells a generator to return. An iterator by hand may throw at once, or give what is no promise; out of the listener
+ * of an abort that would end the process.
+ */
+async function leave(made: AsyncGenerator<unknown, unknown>): Promise<void> {
+  try {
+    await made.return(undefined);
+  } catch {
+    // What it does after its time is up is its own affair.
   }
 }
 

@@ -75,6 +75,19 @@ Deno.test("abortable() takes what is no promise from a source that somebody else
   assert.deepEqual(await collect(source, new AbortController().signal), [0, 1]);
 });
 
+Deno.test("abortable() throws where what a source gives is no result, and leaves nothing behind that nobody waits for", async () => {
+  const results: readonly unknown[] = [undefined, null, {
+    get done() {
+      throw new TypeError("no result");
+    },
+  }];
+  for (const result of results) {
+    const next = () => Promise.resolve(result);
+    const source = { [Symbol.asyncIterator]: () => ({ next }) } as unknown as AsyncIterable<number>;
+    await assert.rejects(collect(source, new AbortController().signal), TypeError);
+  }
+});
+
 Deno.test.each([["returns"], ["hangs"], ["fails"]] as const)(
   "abortable() ends at once when it aborts, where the source hangs and its return %s",
   async (onReturn) => {

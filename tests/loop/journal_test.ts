@@ -169,3 +169,22 @@ Deno.test("Journal is silent about a heartbeat that meets the end of its turn", 
   journal.close();
   assert.ok(failures.length <= 1);
 });
+
+Deno.test("a clock that fails while the journal looks after its lease fails the turn, and not the process", async () => {
+  const clock = new ManualClock();
+  let isBroken = false;
+  const now = (): number => {
+    if (isBroken) throw new Error("no time");
+    return clock.now();
+  };
+  const shown: Clock = { now, sleep: (ms, signal) => clock.sleep(ms, signal) };
+  const store = memoryStore({ clock });
+  const { lease } = await store.acquire(KEY, { agent: "a", owner: "o", turn: "t", ttlMs: LEASE_TTL_MS });
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const journal = new Journal({ store, key: KEY, lease, clock: shown, onFailure, onCancel: () => {} });
+  isBroken = true;
+  await clock.advance(1_500);
+  assert.match(String(failures), /no time/);
+  journal.close();
+});

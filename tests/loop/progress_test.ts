@@ -147,3 +147,39 @@ Deno.test("a generator that throws, or yields what JSON cannot say, is an error 
   assert.ok(isClosed);
   await bench.assertSound();
 });
+
+Deno.test("an iterator by hand that will not be told to return ends its own call, late or cancelled, and nothing else", async () => {
+  const ways: Readonly<Record<string, () => unknown>> = {
+    "throws at once": () => {
+      throw new Error("connection already closed");
+    },
+    "gives nothing": () => undefined,
+    "gives what throws when it is waited for": () => ({
+      get then() {
+        throw new Error("not to be waited for");
+      },
+    }),
+  };
+  for (const [name, onReturn] of Object.entries(ways)) {
+    for (const how of ["cancel", "late"] as const) {
+      const stop = new AbortController();
+      const made = {
+        next: () => new Promise(() => {}),
+        return: onReturn,
+        [Symbol.asyncIterator]: () => made,
+      };
+      const bench = new Bench({
+        script: replies(calls("hangs", {})),
+        tools: [{ ...tool("hangs", () => made), timeoutMs: 1_000 }],
+      });
+      const running = bench.run("Go", { signal: stop.signal });
+      await bench.clock.advance(500);
+      if (how === "cancel") stop.abort(new Error("enough"));
+      await bench.clock.advance(1_000);
+      const events = await running;
+      const [result] = eventsOf(events, "tool.result");
+      assert.equal(result?.status, how === "cancel" ? "aborted" : "error", `${name}, ${how}`);
+      await bench.assertSound();
+    }
+  }
+});
