@@ -60,8 +60,9 @@ export function matchAnswers(
   }
   const twice = firstTwice(refs);
   if (twice !== undefined) throw refuse("bad_request", twice, "found two answers, wanted one");
+  const pending = new Map(pause.pending.map((call) => [call.ref, call]));
   const find = (ref: string, reason: PausedCall["reason"]): PausedCall => {
-    const call = pause.pending.find((waiting) => waiting.ref === ref);
+    const call = pending.get(ref);
     if (call === undefined) {
       throw isCall(ref)
         ? refuse("call_not_pending", ref, "found it answered, or run by the service, wanted one that waits")
@@ -83,9 +84,10 @@ export function matchAnswers(
   ];
   const allowed = approvals.filter(({ approved }) => approved).map(({ ref }) => find(ref, "approval").ref);
   const decided = Object.fromEntries(approvals.map(({ ref, ...approval }) => [ref, approval]));
+  for (const ref of refs) pending.delete(ref);
   const left: Pause = {
     ...pause,
-    pending: pause.pending.filter(({ ref }) => !refs.includes(ref)),
+    pending: [...pending.values()],
     approved: [...pause.approved, ...allowed],
     ...(approvals.length === 0 ? {} : { approvals: { ...pause.approvals, ...decided } }),
   };

@@ -4,6 +4,7 @@
  * @module
  */
 import { callsOf } from "../compaction/context.ts";
+import { entryOfRef, indexOfRef } from "../compaction/render.ts";
 import type { AssistantEntry, Clock, Entry, FinishReason, ResultEntry, Tool, ToolContext } from "../ports.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { ABORTED, type CallOutcome, runCall } from "./tools.ts";
@@ -72,46 +73,63 @@ export async function* runCalls(
   calls: readonly Call[],
   { agent, tools, reason, context, signal, isHalted, clock, within, refused }: RunCallsOptions,
 ): AsyncGenerator<CallProgress, void> {
-  const news: CallProgress[] = [];
+  const news:
+    (Exclude<CallProgress, { kind: "started" }> | { readonly kind: "broken"; readonly error: unknown })[] =
+      [];
   let wake = (): void => {};
+  const tell = (made: typeof news[number]): void => {
+    news.push(made);
+    wake();
+  };
   const run = (call: Call, index: number): Promise<CallOutcome> => {
     const value = NOT_RUN[reason] ?? refused?.get(call.ref);
     if (value !== undefined) {
       return Promise.resolve({ status: "error", output: { type: "error-text", value }, ms: 0 });
     }
     const timeoutMs = timeoutOf(agent);
-    const onProgress = (data: unknown): void => {
-      news.push({ kind: "progress", index, call, data });
-      wake();
-    };
+    const onProgress = (data: unknown): void => tell({ kind: "progress", index, call, data });
     return within(call, () => runCall(call, { tools, context, signal, clock, timeoutMs, onProgress }));
   };
   const { toolConcurrency: limit = 8 } = agent;
-  const running = new Map<number, Promise<Extract<CallProgress, { kind: "landed" }>>>();
-  const waiting = [...calls.entries()];
-  for (let open = calls.length; open > 0; open--) {
+  const waiting = calls.entries();
+  let next = waiting.next();
+  let running = 0;
+  for (let open = calls.length; open > 0;) {
     // One at the least: with none running there would be nothing to wait for.
-    while (waiting.length > 0 && !isHalted() && (running.size < limit || running.size === 0)) {
-      const [index, call] = waiting.shift() ?? [];
-      if (index === undefined || call === undefined) break;
+    while (next.done !== true && !isHalted() && (running < limit || running === 0)) {
+      const [index, call] = next.value;
       yield { kind: "started", index, call };
       // It was told, and that may have taken a while; whoever takes the turn up tells it again.
       if (isHalted()) break;
-      running.set(
-        index,
-        run(call, index).then((outcome) => ({ kind: "landed", index, call, outcome, open: 0 })),
+      next = waiting.next();
+      running++;
+      // One list for all that they tell: a race between them would be run anew for each.
+      run(call, index).then(
+        (outcome) => tell({ kind: "landed", index, call, outcome, open: 0 }),
+        (error: unknown) => tell({ kind: "broken", error }),
       );
     }
-    if (running.size === 0) return;
-    let landed: Extract<CallProgress, { kind: "landed" }> | null = null;
-    while (landed === null) {
-      const woken = new Promise<null>((resolve) => wake = () => resolve(null));
-      landed = news.length > 0 ? null : await Promise.race([...running.values(), woken]);
-      yield* news.splice(0);
-    }
-    running.delete(landed.index);
-    yield { ...landed, open };
+    if (running === 0) return;
+    while (news.length === 0) await new Promise<void>((resolve) => wake = resolve);
+    const made = news.shift();
+    if (made?.kind === "broken") throw made.error;
+    if (made?.kind === "progress") yield made;
+    if (made?.kind !== "landed") continue;
+    running--;
+    yield { ...made, open: open-- };
   }
+}
+
+/** Finds calls of the log by reference; the calls of a message are listed once. */
+export function callFinder(entries: readonly Entry[]): (ref: string) => Call | undefined {
+  const lists = new Map<number, readonly Call[]>();
+  return (ref) => {
+    const seq = entryOfRef(ref);
+    const entry = entries[seq];
+    const list = lists.get(seq) ?? (entry === undefined ? [] : callsOf(entry));
+    lists.set(seq, list);
+    return list[indexOfRef(ref)];
+  };
 }
 
 /** Calls of the log that have no result. */

@@ -54,6 +54,8 @@ export class Compactor {
   #flag: Flag | null;
   /** The last attempt that changed nothing: it is not repeated before something is appended, unless with more force. */
   #failed = { length: -1, strength: -1 };
+  /** Whether an attempt of the step in hand came to nothing. More results only make more of what no cut can take away. */
+  #isBarred = false;
   /** At most one at a time. */
   #background: BackgroundCompaction | null = null;
 
@@ -75,10 +77,16 @@ export class Compactor {
     return this.#flag !== null;
   }
 
-  /** The check after something was appended, while siblings may still run. */
-  async check(): Promise<void> {
+  /**
+   * The check after something was appended, while siblings may still run.
+   *
+   * @param step `open`: calls of the step in hand without a result. What found no cut among them is tried again, and told
+   *   again, behind the last of them: a step may have thousands.
+   */
+  async check({ open = 0 }: { readonly open?: number } = {}): Promise<void> {
     const { policy } = this.#options;
     const budget = this.#budget;
+    if (open === 0) this.#isBarred = false;
     const reading = await this.#read(budget.compactAt);
     await this.#tellReading(reading);
     if (reading.tokens <= budget.compactAt) return;
@@ -86,6 +94,7 @@ export class Compactor {
     if (this.#background !== null) return;
     // Policy `backward` is the theory to the letter: once deferred, wait for the turn boundary.
     if (policy === "backward" && this.isDeferred) return;
+    if (this.#isBarred) return;
     await this.#attempt({ policy, force: false, reason: "over_compact_at", resolved: "step" });
   }
 
@@ -222,6 +231,7 @@ export class Compactor {
         return false;
       case "deferred": {
         const { reason: why, nearest } = planned;
+        this.#isBarred = true;
         this.#setFlag(why);
         await this.#tell({ type: "compaction", phase: "deferred", reason: why, nearest });
         return false;
@@ -287,6 +297,7 @@ export class Compactor {
   /** Sets the flag for a compaction that would have broken a promise, and tells which. */
   async #reject({ violations }: Extract<Compaction, { kind: "rejected" }>): Promise<false> {
     const reason = violations[0]?.code ?? "invalid";
+    this.#isBarred = true;
     this.#setFlag(`rejected:${reason}`);
     await this.#tell({ type: "compaction", phase: "rejected", reason, violations });
     return false;

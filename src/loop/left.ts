@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { callAt } from "../compaction/render.ts";
 import { cappedOutput } from "../compaction/shorten.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
@@ -19,7 +18,7 @@ import type {
   UserEntry,
 } from "../ports.ts";
 import { boundTokens } from "../tokens/measure.ts";
-import { abortedResult, openCalls } from "./calls.ts";
+import { abortedResult, callFinder, openCalls } from "./calls.ts";
 import { eventNumber, type TurnEvent, type TurnEventBody } from "./events.ts";
 import { Mailbox } from "./mailbox.ts";
 import { LEASE_TTL_MS } from "./journal.ts";
@@ -135,12 +134,13 @@ export function* retell(
     readonly shown: (entry: ResultEntry) => ToolOutput;
   },
 ): Generator<TurnEventBody, void> {
+  const find = callFinder(entries);
   for (const entry of untold) {
     if (entry.kind === "user") {
       yield { type: "user.message", ref: `e${entry.seq}`, input: entry.message.content };
       continue;
     }
-    const call = called.has(entry.call) ? undefined : callAt(entries, entry.call);
+    const call = called.has(entry.call) ? undefined : find(entry.call);
     if (call !== undefined) yield callEvent(entry.step, call);
     yield resultEvent(entry, shown(entry));
   }

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { callAt, indexOfRef } from "../compaction/render.ts";
+import { indexOfRef } from "../compaction/render.ts";
 import type { Entry, Lease, PausedCall } from "../ports.ts";
+import { callFinder } from "./calls.ts";
 
 /** Says whether the turn of a lease waits for answers; while an answer is taken in, it still does. */
 export function isPaused(lease: Lease | null | undefined): boolean {
@@ -29,8 +30,9 @@ export function pendingCalls(
   paused: readonly PausedCall[],
   entries: readonly Entry[],
 ): readonly PendingCall[] {
+  const find = callFinder(entries);
   return paused.map(({ ref, name, reason }) => {
-    const input = callAt(entries, ref)?.input ?? null;
+    const input = find(ref)?.input ?? null;
     return { ref, call: indexOfRef(ref), name, input, reason };
   });
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { breathe } from "./breath.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 
 /** Pieces of progress that are told of one call, and characters of the JSON of each. More is left out. */
@@ -38,7 +39,7 @@ export async function lastOf(
       if (done === true) return value;
       const data = progressOf(value);
       if (!signal.aborted && told < PROGRESS_BOUNDS.pieces) onProgress(data);
-      if (told % BREATHE_EVERY === BREATHE_EVERY - 1) await new Promise((resolve) => setTimeout(resolve));
+      if (told % BREATHE_EVERY === BREATHE_EVERY - 1) await breathe();
     }
   } catch (error) {
     onAbort();

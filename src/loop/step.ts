@@ -6,6 +6,7 @@
 import type { FinishReason, Pause, ResultEntry, Tool } from "../ports.ts";
 import type { TurnTelemetry } from "../telemetry/telemetry.ts";
 import type { Asking } from "./asking.ts";
+import { Breath } from "./breath.ts";
 import { type CallsOptions, runCalls } from "./calls.ts";
 import { capOf } from "./cap.ts";
 import type { Compactor } from "./compactor.ts";
@@ -84,6 +85,7 @@ export class StepCalls {
         return this.#turn.telemetry.tool(call, run);
       },
     });
+    const breath = new Breath();
     for await (const made of progress) {
       if (made.kind === "started") {
         await this.#turn.tell(callEvent(step, made.call));
@@ -95,7 +97,8 @@ export class StepCalls {
       }
       const entry = await this.result(step, { ...made.call, open: made.open, outcome: made.outcome });
       await this.#turn.tell(resultEvent(entry, this.#turn.opened.context.shownOutput(entry)));
-      await this.#turn.compactor.check();
+      await this.#turn.compactor.check({ open: made.open - 1 });
+      await breath.take();
     }
   }
 

@@ -49,8 +49,8 @@ export async function takeUp(turn: TurnAtWork): Promise<Outcome | null> {
   if (turn.pause.pending.length > 0) return { kind: "paused", pause: turn.pause };
   const { step, reason } = answer;
   const open = openCalls(turn.log.all).map(({ call }) => call);
-  const { approved } = turn.pause;
-  const isApproved = ({ ref }: Call): boolean => approved.includes(ref);
+  const approved = new Set(turn.pause.approved);
+  const isApproved = ({ ref }: Call): boolean => approved.has(ref);
   const mayRun = (call: Call): boolean => turn.unbegun.has(call.ref) || isRepeatable(turn, call);
   const sorted = await sortCalls(
     open.filter((call) => !isApproved(call)),

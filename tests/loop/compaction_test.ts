@@ -74,19 +74,25 @@ Deno.test("two compactions in one step are both stored", async () => {
   assert.equal((view as StoredView).cut, last?.cut);
 });
 
-Deno.test("a deferral is told once for each version of the log", async () => {
+Deno.test("a deferral is told once for each version of the log, and once while calls of its step are open", async () => {
   const { events } = await soundly({
     window: 8_000,
-    script: replies(reads(3_000, 8), { text: "Read." }),
+    script: replies(reads(3_000, 8), reads(3_000, 8), { text: "Read." }),
   });
   let appends = 0;
+  let step = 0;
   const seen: string[] = [];
+  const barred: number[] = [];
   for (const event of events) {
+    if (event.type === "step.started") step = event.step;
     if (event.type === "tool.result" || event.type === "step.started") appends++;
-    if (event.type === "compaction" && event.phase === "deferred") seen.push(`${appends} ${event.reason}`);
+    if (event.type !== "compaction" || event.phase !== "deferred") continue;
+    seen.push(`${appends} ${event.reason}`);
+    if (event.reason === "open_call") barred.push(step);
   }
   assert.ok(seen.length > 1);
   assert.equal(new Set(seen).size, seen.length, seen.join("\n"));
+  assert.deepEqual(barred, [...new Set(barred)], "the same is not told again for each result");
 });
 
 Deno.test("policy backward honours a deferral before the turn has finished, with any method", async () => {

@@ -212,3 +212,41 @@ Deno.test("ContextMeter.anchor() does not believe a bill over the window: it sum
   meter.anchor({ inputTokens: 199_000, outputTokens: 900 }, 1);
   assert.equal(await meter.estimate(items), 199_900);
 });
+
+Deno.test("ContextMeter counts no item twice for as long as the view that makes them stays the same", async () => {
+  const looks: (readonly [number, number])[] = [];
+  const list: number[] = [];
+  let view = {};
+  const items: MeterItems = {
+    get length() {
+      return list.length;
+    },
+    get view() {
+      return view;
+    },
+    boundFrom: (from) => {
+      looks.push([from, list.length]);
+      return list.slice(from).reduce((sum, n) => sum + 4 * n, 0);
+    },
+    exact: (from, to, floor = 0) => {
+      looks.push([from, to]);
+      return Promise.resolve(list.slice(from, to).reduce((sum, n) => sum + Math.max(n, floor * 4 * n), 0));
+    },
+  };
+  const meter = new ContextMeter({ factor: 1, fixed: 0, window: 100_000 });
+  for (let n = 1; n <= 1_000; n++) {
+    list.push(n);
+    // Behind what the bound can tell: both are asked for.
+    const { tokens } = await meter.read(items, 2 * n);
+    assert.ok(n < 4 || tokens === n * (n + 1) / 2);
+  }
+  assert.ok(looks.reduce((sum, [from, to]) => sum + to - from, 0) <= 2 * list.length);
+  // A bill covers what it covers, and another view shows other items, however many.
+  meter.anchor({ inputTokens: 7_000, outputTokens: 0 }, 998);
+  assert.equal(await meter.estimate(items), 7_000 + 999 + 1_000);
+  meter.invalidate();
+  assert.equal(await meter.estimate(items), 500_500);
+  view = {};
+  list.splice(0, 1_000, ...list.map(() => 2));
+  assert.equal(await meter.estimate(items), 2_000);
+});

@@ -1,0 +1,30 @@
+/**
+ * Long work that leaves the rest of the process its turn: without a pause neither another turn nor the heartbeat of its
+ * own lease would come to anything.
+ *
+ * @module
+ */
+
+/** Pieces between two looks at the time: a step of a few calls has no need of it. */
+const LOOK_EVERY = 16;
+
+/** Milliseconds after which it pauses. */
+const PAUSE_AFTER_MS = 20;
+
+/** Lets everything else that is due be done. */
+export function breathe(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}
+
+/** Pauses between the pieces of one work. */
+export class Breath {
+  #pieces = 0;
+  #since = performance.now();
+
+  /** To be called behind each piece; waits where there has been no pause for long. */
+  async take(): Promise<void> {
+    if (++this.#pieces % LOOK_EVERY > 0 || performance.now() - this.#since < PAUSE_AFTER_MS) return;
+    await breathe();
+    this.#since = performance.now();
+  }
+}
