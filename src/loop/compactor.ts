@@ -2,6 +2,8 @@
  * When compaction is tried, and what becomes of a deferral. The check runs inside the tool-execution step;
  * a set flag never stops later checks, and the ceiling never waits for anybody.
  *
+ * Over 300 lines: one class, whose checks, attempts and flag depend on each other.
+ *
  * @module
  */
 import {
@@ -77,15 +79,11 @@ export class Compactor {
     return this.#flag !== null;
   }
 
-  /**
-   * The check after something was appended, while siblings may still run.
-   *
-   * @param step `open`: calls of the step in hand without a result. What found no cut among them is tried again, and told
-   *   again, behind the last of them: a step may have thousands.
-   */
+  /** The check after something was appended, while `open` calls of the step in hand are still to land. */
   async check({ open = 0 }: { readonly open?: number } = {}): Promise<void> {
     const { policy } = this.#options;
     const budget = this.#budget;
+    // What found no cut among open calls is tried again, and told again, behind the last of them.
     if (open === 0) this.#isBarred = false;
     const reading = await this.#read(budget.compactAt);
     await this.#tellReading(reading);
@@ -93,8 +91,7 @@ export class Compactor {
     // What is on its way is spliced in at the next step boundary.
     if (this.#background !== null) return;
     // Policy `backward` is the theory to the letter: once deferred, wait for the turn boundary.
-    if (policy === "backward" && this.isDeferred) return;
-    if (this.#isBarred) return;
+    if (this.#isBarred || policy === "backward" && this.isDeferred) return;
     await this.#attempt({ policy, force: false, reason: "over_compact_at", resolved: "step" });
   }
 
@@ -215,6 +212,7 @@ export class Compactor {
     if (this.#failed.length === length && this.#failed.strength >= strength) return false;
     const planned = await planCompaction(context, { meter, budget, policy, pinned: pinned(), tools, force });
     if (planned.kind !== "planned") this.#failed = { length, strength };
+    this.#isBarred = planned.kind === "deferred" || planned.kind === "rejected";
     switch (planned.kind) {
       case "nothing": {
         const was = this.isDeferred ? { resolved } : {};
@@ -231,7 +229,6 @@ export class Compactor {
         return false;
       case "deferred": {
         const { reason: why, nearest } = planned;
-        this.#isBarred = true;
         this.#setFlag(why);
         await this.#tell({ type: "compaction", phase: "deferred", reason: why, nearest });
         return false;
@@ -297,7 +294,6 @@ export class Compactor {
   /** Sets the flag for a compaction that would have broken a promise, and tells which. */
   async #reject({ violations }: Extract<Compaction, { kind: "rejected" }>): Promise<false> {
     const reason = violations[0]?.code ?? "invalid";
-    this.#isBarred = true;
     this.#setFlag(`rejected:${reason}`);
     await this.#tell({ type: "compaction", phase: "rejected", reason, violations });
     return false;

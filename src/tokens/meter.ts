@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { CountedItems } from "./counted_items.ts";
 
 /** Which knowledge decided a reading. */
 export type MeterTier = "anchor" | "bound" | "exact";
@@ -73,15 +74,6 @@ function isFactor(factor: unknown): boolean {
   return typeof factor === "number" && factor > 0 && factor < Infinity;
 }
 
-/** Items from an index on, as far as they have been counted: a step may append thousands, with a look after each. */
-interface Counted {
-  readonly items: MeterItems;
-  readonly view: object;
-  readonly from: number;
-  bound: { readonly to: number; readonly tokens: number };
-  exact: { readonly to: number; readonly tokens: number; readonly floor: number };
-}
-
 /** Measures a context that only grows, until {@link ContextMeter.invalidate} says that it has changed. */
 export class ContextMeter {
   #fixed: number;
@@ -90,7 +82,7 @@ export class ContextMeter {
   #state: MeterState;
   /** The bill that the factor was learned from last: asked again, it has nothing to add. */
   #learned: MeterState["anchor"] = null;
-  #counted: Counted | null = null;
+  readonly #counted = new CountedItems();
 
   /**
    * Makes a meter.
@@ -268,39 +260,8 @@ export class ContextMeter {
    */
   async estimate(items: MeterItems): Promise<number> {
     const { anchor, factor } = this.#state;
-    const exact = await this.#exactFrom(items, anchor?.covered ?? 0);
+    const exact = await this.#counted.exactFrom(items, anchor?.covered ?? 0, this.floor);
     return Math.ceil((anchor?.tokens ?? this.fixed) + factor * exact);
-  }
-
-  /** Upper bound on the tokens of the items from an index on. */
-  #boundFrom(items: MeterItems, from: number): number {
-    const counted = this.#countedFrom(items, from);
-    if (counted === null) return items.boundFrom(from);
-    const { to, tokens } = counted.bound;
-    counted.bound = { to: Math.max(to, items.length), tokens: tokens + items.boundFrom(to) };
-    return counted.bound.tokens;
-  }
-
-  /** Exact tokens of the items from an index on, under the floor in force. */
-  async #exactFrom(items: MeterItems, from: number): Promise<number> {
-    const { floor } = this;
-    const { length } = items;
-    const counted = this.#countedFrom(items, from);
-    if (counted === null) return await items.exact(from, length, floor);
-    const { to, tokens } = counted.exact.floor === floor ? counted.exact : { to: from, tokens: 0 };
-    if (length <= to) return tokens;
-    const total = tokens + await items.exact(to, length, floor);
-    counted.exact = { to: length, tokens: total, floor };
-    return total;
-  }
-
-  #countedFrom(items: MeterItems, from: number): Counted | null {
-    const { view } = items;
-    if (view === undefined) return null;
-    const known = this.#counted;
-    if (known !== null && known.items === items && known.view === view && known.from === from) return known;
-    const none = { to: from, tokens: 0 };
-    return this.#counted = { items, view, from, bound: none, exact: { ...none, floor: this.floor } };
   }
 
   /**
@@ -314,7 +275,7 @@ export class ContextMeter {
     const { anchor, factor } = this.#state;
     if (anchor !== null && anchor.tokens > threshold) return { tokens: anchor.tokens, tier: "anchor" };
     const base = anchor?.tokens ?? this.fixed;
-    const bound = Math.ceil(base + factor * this.#boundFrom(items, anchor?.covered ?? 0));
+    const bound = Math.ceil(base + factor * this.#counted.boundFrom(items, anchor?.covered ?? 0));
     if (bound <= threshold) return { tokens: bound, tier: "bound" };
     return { tokens: await this.estimate(items), tier: "exact" };
   }
