@@ -7,7 +7,8 @@ import { isOwnCall } from "../compaction/render.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage } from "../core/message.ts";
 import { isObject } from "../formats/format.ts";
-import type { Model, ModelEvent, ModelFallback, ModelRequest, Usage } from "../ports.ts";
+import type { Model, ModelEvent, ModelFallback, ModelRequest } from "../ports.ts";
+import { isBill } from "../tokens/usage.ts";
 import { abortable } from "./abortable.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 import type { TurnEventBody } from "./events.ts";
@@ -114,7 +115,7 @@ function answerOf({ type, reason, message, usage, model, tokenFactor, dialect }:
     type,
     reason,
     message: withObjects(own),
-    ...(isUsage(usage) ? { usage: { ...usage } } : {}),
+    ...(isBill(usage) ? { usage: { ...usage } } : {}),
     ...(typeof model === "string" && model !== "" ? { model } : {}),
     ...(isFactor(tokenFactor) ? { tokenFactor } : {}),
     ...(typeof dialect === "string" ? { dialect } : {}),
@@ -172,12 +173,4 @@ function isPart(part: Record<string, unknown> | null): boolean {
 
 function isFactor(factor: number | undefined): factor is number {
   return factor !== undefined && factor > 0 && factor < Infinity;
-}
-
-/** A bill with a number that is none is worse than no bill. */
-function isUsage(usage: Usage | undefined): usage is Usage {
-  return usage !== undefined &&
-    [usage.inputTokens, usage.outputTokens, usage.cachedTokens ?? 0].every((tokens) =>
-      tokens >= 0 && tokens < Infinity
-    );
 }

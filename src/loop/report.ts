@@ -8,6 +8,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { AssistantEntry, Entry, ResultEntry, Usage } from "../ports.ts";
 import { outputText } from "../tokens/measure.ts";
+import { isBill } from "../tokens/usage.ts";
 import type { TurnEventBody } from "./events.ts";
 import { isFault } from "./store_fault.ts";
 
@@ -92,9 +93,9 @@ export function answeredBy(answer: AssistantEntry | undefined): { readonly model
   return answer === undefined ? {} : { model: answer.model };
 }
 
-/** Adds the bill of one call to a sum. */
+/** Adds the bill of one call to a sum; one that cannot be true is none, also where it was stored by an earlier version. */
 export function addUsage(sum: Usage, usage: Usage | undefined): Usage {
-  if (usage === undefined) return sum;
+  if (!isBill(usage)) return sum;
   const cached = (sum.cachedTokens ?? 0) + (usage.cachedTokens ?? 0);
   return {
     inputTokens: sum.inputTokens + usage.inputTokens,

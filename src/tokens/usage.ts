@@ -58,6 +58,22 @@ export function geminiUsage(raw: unknown): Usage | undefined {
   );
 }
 
+/** No call has more tokens, however many requests a provider makes of it: the largest windows have millions. */
+const MOST_TOKENS = 1e9;
+
+/**
+ * Says whether what was reported can be a bill at all: whole numbers of tokens, of a size that a call can have. What
+ * cannot is as no bill: it is not stored, added to nothing, and ends no turn.
+ *
+ * @param found What was reported.
+ */
+export function isBill(found: Usage | undefined): found is Usage {
+  return found !== undefined &&
+    [found.inputTokens, found.outputTokens, found.cachedTokens ?? 0].every((tokens) =>
+      Number.isInteger(tokens) && tokens >= 0 && tokens <= MOST_TOKENS
+    );
+}
+
 /** No text of any size has fewer tokens than a sixteenth of its bytes, but for runs of one character. */
 const LEAST_SHARE = 1 / 16;
 

@@ -1,5 +1,5 @@
 /** Bills that cannot be true: too high they must not end a session, too low they must not let it pass its window. */
-import { equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import * as z from "zod";
 import { defineTool } from "../../src/loop/tools.ts";
 import { runTurn } from "../../src/loop/turn.ts";
@@ -7,7 +7,7 @@ import { scripted, type ScriptedReply, scriptedTokens } from "../../src/models/s
 import type { Model, Usage } from "../../src/ports.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { isPlausible } from "../../src/tokens/usage.ts";
-import { Bench, calls, endOf, eventsOf, tool } from "../support/turns.ts";
+import { Bench, calls, endOf, eventsOf, replies, tool } from "../support/turns.ts";
 
 const WINDOW = 16_000;
 
@@ -45,6 +45,36 @@ for (const [name, wrong] of HIGH) {
         ok(event.type !== "error", JSON.stringify(event));
         if (event.type === "turn.finished") equal(event.reason, "stop");
       }
+    }
+  });
+}
+
+const NONE: readonly (readonly [string, Partial<Usage>])[] = [
+  ["too large to be added to itself", { inputTokens: 1e308, outputTokens: 1e308 }],
+  ["beyond what numbers can tell apart", { inputTokens: 2 ** 53 }],
+  ["beyond any window", { outputTokens: 1e9 + 1 }],
+  ["that is no whole number", { inputTokens: 12.5 }],
+  ["below nothing", { outputTokens: -5 }],
+  ["with a share that is none", { cachedTokens: NaN }],
+];
+for (const [name, wrong] of NONE) {
+  Deno.test(`a bill ${name} is none: it is added to nothing, and ends no turn, limit or not`, async () => {
+    for (const maxTokens of [undefined, 50_000]) {
+      let n = 0;
+      const script = replies(calls("work", {}), calls("work", {}), calls("work", {}));
+      const model = billing(
+        scripted({ script, window: 128_000 }),
+        (real) => n++ < 2 ? { ...real, ...wrong } : { inputTokens: 900, outputTokens: 7 },
+      );
+      const bench = new Bench({
+        model,
+        tools: [tool("work", () => "done")],
+        agent: maxTokens === undefined ? {} : { maxTokens },
+      });
+      const events = await bench.run("Go");
+      equal(endOf(events), "stop", JSON.stringify(eventsOf(events, "error")));
+      deepEqual(eventsOf(events, "turn.finished")[0]?.usage, { inputTokens: 1_800, outputTokens: 14 });
+      await bench.assertSound();
     }
   });
 }

@@ -1,5 +1,5 @@
-import { deepEqual, equal } from "node:assert/strict";
-import { anthropicUsage, geminiUsage, mergeUsage, openaiUsage } from "../../src/tokens/usage.ts";
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { anthropicUsage, geminiUsage, isBill, mergeUsage, openaiUsage } from "../../src/tokens/usage.ts";
 
 Deno.test("openaiUsage() takes the total as it is: cached tokens are in it", () => {
   deepEqual(
@@ -73,4 +73,16 @@ Deno.test("mergeUsage() takes what is nested without end, and what is called lik
   const merged = mergeUsage({}, JSON.parse('{"__proto__":{"input_tokens":9},"output_tokens":1}'));
   equal(anthropicUsage(merged), undefined);
   equal(({} as { input_tokens?: number }).input_tokens, undefined);
+});
+
+Deno.test("isBill() takes whole numbers of a size that a call can have, and nothing else", () => {
+  const bill = { inputTokens: 1_000_000, outputTokens: 64_000 };
+  ok(isBill(bill));
+  ok(isBill({ inputTokens: 0, outputTokens: 0, cachedTokens: 0 }));
+  ok(!isBill(undefined));
+  for (const wrong of [1e308, 2 ** 53, 1e9 + 1, 0.5, -1, NaN, Infinity, "7" as unknown as number]) {
+    ok(!isBill({ ...bill, inputTokens: wrong }), `${wrong}`);
+    ok(!isBill({ ...bill, outputTokens: wrong }), `${wrong}`);
+    ok(!isBill({ ...bill, cachedTokens: wrong }), `${wrong}`);
+  }
 });
