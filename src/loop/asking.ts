@@ -91,13 +91,13 @@ export class Asking {
       } catch (error) {
         const isTooLong = error instanceof SelvageError && error.code === "context_length_exceeded";
         if (!isTooLong || !isSilent || !isFirst) throw error;
-        this.#learnWindow(error.fields["window"], compactor);
+        this.#learnWindow(error.fields["window"] ?? await compactor.likelyWindow(), compactor);
         if (!(await compactor.refused())) throw error;
       }
     }
   }
 
-  /** A provider that names a smaller window than its model claims is believed, for the rest of the session. */
+  /** A provider with a smaller window than its model claims is believed, for the rest of the session. */
   #learnWindow(window: unknown, compactor: Compactor): void {
     if (typeof window !== "number" || !(window > 0 && window < this.#budget.window)) return;
     try {

@@ -154,6 +154,12 @@ export class Compactor {
     return await this.#force("context_length_exceeded");
   }
 
+  /** The window of a provider that finds the request too long and names none; null where it may be one of counting. */
+  likelyWindow(): Promise<number | null> {
+    const { context, meter } = this.#options;
+    return meter.farBelow(context, this.#budget.window - this.#budget.maxOutput);
+  }
+
   /** Ends what works in the background: its turn is over. */
   cancel(): void {
     this.#background?.cancel("summary_cancelled");

@@ -234,6 +234,18 @@ export class ContextMeter {
   }
 
   /**
+   * Tokens of the next request, where not even all its bytes would be as many as `limit`: a provider that finds it too
+   * long has a smaller window. Null where another count may be all there is to it.
+   *
+   * @param items What is shown now.
+   * @param limit Tokens that a request can have.
+   */
+  async farBelow(items: MeterItems, limit: number): Promise<number | null> {
+    const bytes = this.fixed + this.#factor * items.boundFrom(0);
+    return bytes < limit ? await this.estimate(items) : null;
+  }
+
+  /**
    * Goes back to the meter's own count after a bill that cannot be true: an earlier anchor was made by the same hand.
    *
    * @param usage The bill; nothing happens where there was none.
