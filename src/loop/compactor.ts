@@ -13,7 +13,7 @@ import {
   type PlannedCompaction,
 } from "../compaction/compact.ts";
 import type { Budget } from "../compaction/budget.ts";
-import type { Context } from "../compaction/context.ts";
+import { callsOf, type Context } from "../compaction/context.ts";
 import type { Clock, SessionHead, Tool } from "../ports.ts";
 import type { ContextMeter, MeterReading } from "../tokens/meter.ts";
 import {
@@ -58,6 +58,9 @@ export class Compactor {
   #failed = { length: -1, strength: -1 };
   /** Whether an attempt of the step in hand came to nothing. More results only make more of what no cut can take away. */
   #isBarred = false;
+  /** Entries that were looked at for open calls, and how many of those the last answer has. */
+  #looked: number;
+  #open = 0;
   /** At most one at a time. */
   #background: BackgroundCompaction | null = null;
 
@@ -67,6 +70,7 @@ export class Compactor {
     this.#tell = options.tell;
     this.#budget = options.budget;
     this.#flag = options.flag;
+    this.#looked = Math.max(0, options.context.entries.findLastIndex(({ kind }) => kind !== "result"));
   }
 
   /** Puts other thresholds in force. */
@@ -79,12 +83,12 @@ export class Compactor {
     return this.#flag !== null;
   }
 
-  /** The check after something was appended, while `open` calls of the step in hand are still to land. */
-  async check({ open = 0 }: { readonly open?: number } = {}): Promise<void> {
+  /** The check after something was appended, while siblings may still run. */
+  async check(): Promise<void> {
     const { policy } = this.#options;
     const budget = this.#budget;
     // What found no cut among open calls is tried again, and told again, behind the last of them.
-    if (open === 0) this.#isBarred = false;
+    if (this.#countOpen() === 0) this.#isBarred = false;
     const reading = await this.#read(budget.compactAt);
     await this.#tellReading(reading);
     if (reading.tokens <= budget.compactAt) return;
@@ -192,6 +196,17 @@ export class Compactor {
     // One compaction at a time: what is prepared is used first, and may be enough for the next request.
     if (await this.#splice(0)) return true;
     return await this.#attempt({ policy: "full", force: true, reason, resolved: "step" });
+  }
+
+  /** Calls of the last answer that have no result yet. No entry is looked at twice: a step may have thousands. */
+  #countOpen(): number {
+    const { entries } = this.#options.context;
+    for (const entry of entries.slice(this.#looked)) {
+      if (entry.kind === "result") this.#open--;
+      else [this.#open, this.#isBarred] = [callsOf(entry).length, false];
+    }
+    this.#looked = entries.length;
+    return this.#open;
   }
 
   #read(threshold: number): Promise<MeterReading> {

@@ -97,7 +97,7 @@ export class StepCalls {
       }
       const entry = await this.result(step, { ...made.call, open: made.open, outcome: made.outcome });
       await this.#turn.tell(resultEvent(entry, this.#turn.opened.context.shownOutput(entry)));
-      await this.#turn.compactor.check({ open: made.open - 1 });
+      await this.#turn.compactor.check();
       await breath.take();
     }
   }
