@@ -8,7 +8,7 @@ import type { FilePart, Message, ToolOutput } from "../core/message.ts";
 import { utf8Length } from "./counter.ts";
 import { fileTokens } from "./media.ts";
 import type { MediaFamily } from "./models.ts";
-import { opaqueTokens } from "./opaque.ts";
+import { OPAQUE_CHARS, opaqueChars } from "./opaque.ts";
 
 /**
  * Counts the tokens of a text; an upper bound or the exact number. With a limit it may stop as soon as the count
@@ -20,6 +20,8 @@ export interface TextMeasure {
   readonly file?: (file: FilePart) => number;
   /** Tokens that a result takes beside its text. Default {@link MESSAGE_OVERHEAD}. */
   readonly result?: number;
+  /** Characters of a token of what only a provider can read. Default {@link OPAQUE_CHARS}. */
+  readonly opaque?: number;
 }
 
 /**
@@ -32,7 +34,7 @@ const RESULT_OVERHEAD: Partial<Record<MediaFamily, number>> = { anthropic: 70 };
 export function withMedia(measure: TextMeasure, media: MediaFamily): TextMeasure {
   const priced = (text: string, limit?: number): number => measure(text, limit);
   const file = (part: FilePart): number => fileTokens(part, media);
-  return Object.assign(priced, { file, result: RESULT_OVERHEAD[media] ?? MESSAGE_OVERHEAD });
+  return Object.assign(priced, measure, { file, result: RESULT_OVERHEAD[media] ?? MESSAGE_OVERHEAD });
 }
 
 /** Tokens that a message takes beside its text. */
@@ -43,7 +45,7 @@ export const PAIR_OVERHEAD = 10;
 export const FILE_TOKENS = 1_600;
 
 /** An upper bound on tokens: byte-level BPE has a token for every byte. */
-export const boundTokens: TextMeasure = (text) => utf8Length(text);
+export const boundTokens: TextMeasure = Object.assign((text: string) => utf8Length(text), { opaque: 1 });
 
 /** A part of a message, as far as its price goes. */
 type Part = Exclude<Message["content"], string>[number];
@@ -75,7 +77,8 @@ export function outputText(output: ToolOutput): string {
  * @param measure How to count text.
  */
 export function measurePart(part: Part, measure: TextMeasure): number {
-  return measureRead(part, measure) + opaqueTokens(part.providerOptions);
+  const opaque = Math.ceil(opaqueChars(part.providerOptions) / (measure.opaque ?? OPAQUE_CHARS));
+  return measureRead(part, measure) + opaque;
 }
 
 /** Tokens of what anybody can read of a part. */

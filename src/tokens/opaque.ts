@@ -7,21 +7,20 @@
 import type { ProviderOptions } from "../core/message.ts";
 
 /**
- * Characters of a token. Four of the text that is encrypted there, which base64 makes five and more; what comes along
- * with it is counted nowhere else.
+ * Characters of a token, about: four of the text that is encrypted there, which base64 makes five and more; what comes
+ * along with it is counted nowhere else.
  */
-const TOKEN_CHARS = 3;
+export const OPAQUE_CHARS = 3;
 
 /** A long run of what base64 and the like are written in. Names and ids are shorter, and sentences have blanks. */
 const OPAQUE = /^[\w+/=.:-]{64,}$/;
 
 /**
- * Tokens of what only a provider can read.
+ * Characters of what only a provider can read.
  *
  * @param options Settings of a part of a message.
- * @returns About how many; 0 where all of it can be read.
  */
-export function opaqueTokens(options: ProviderOptions | undefined): number {
+export function opaqueChars(options: ProviderOptions | undefined): number {
   if (options === undefined) return 0;
   let chars = 0;
   const open: unknown[] = [options];
@@ -31,5 +30,5 @@ export function opaqueTokens(options: ProviderOptions | undefined): number {
       for (const inner of Object.values(value)) if (inner !== undefined) open.push(inner);
     }
   }
-  return Math.ceil(chars / TOKEN_CHARS);
+  return chars;
 }

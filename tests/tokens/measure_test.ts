@@ -85,6 +85,8 @@ Deno.test("measurePart() counts what only a provider can read, wherever it stand
     providerOptions: { anthropic: { signature: secret } },
   } as const;
   assert.equal(measurePart(thought, measure), measure("So.") + 400);
+  // A bound is one there, too: a provider may read it as the text that it is.
+  assert.equal(measurePart(thought, withMedia(boundTokens, "anthropic")), 3 + 1_200);
   const found = {
     content: [{ url: "https://example.org/a", encrypted_content: secret }, { title: "A title" }],
   };
