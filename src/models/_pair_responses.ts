@@ -33,7 +33,7 @@ export function closedItem(
     Number(isNamed(item, whole, "id")) + Number(isNamed(item, whole, "call_id")) +
     Number(item.index !== undefined && item.index === index);
   const open = mine.filter(({ isWhole }) => !isWhole);
-  const best = Math.max(0, ...open.map(likeness));
+  const best = open.reduce((most, item) => Math.max(most, likeness(item)), 0);
   if (mine.some((item) => item.isWhole && likeness(item) > best && isRepeated(item, whole, index))) {
     return null;
   }
