@@ -54,8 +54,19 @@ export function callAt(
   entries: readonly Entry[],
   ref: string,
 ): ReturnType<typeof callsOf>[number] | undefined {
-  const entry = entries[entryOfRef(ref)];
-  return entry && callsOf(entry)[indexOfRef(ref)];
+  return callFinder(entries)(ref);
+}
+
+/** Finds many calls of the log by reference; the calls of a message are listed once. */
+export function callFinder(entries: readonly Entry[]): (ref: string) => ReturnType<typeof callAt> {
+  const lists = new Map<number, ReturnType<typeof callsOf>>();
+  return (ref) => {
+    const seq = entryOfRef(ref);
+    const entry = entries[seq];
+    const list = lists.get(seq) ?? (entry === undefined ? [] : callsOf(entry));
+    lists.set(seq, list);
+    return list[indexOfRef(ref)];
+  };
 }
 
 /** Stands for an answer without any text: providers refuse an empty message, and without it two of the user's meet. */

@@ -4,7 +4,6 @@
  * @module
  */
 import { callsOf } from "../compaction/context.ts";
-import { entryOfRef, indexOfRef } from "../compaction/render.ts";
 import type { AssistantEntry, Clock, Entry, FinishReason, ResultEntry, Tool, ToolContext } from "../ports.ts";
 import type { ReadyAgent } from "./agent.ts";
 import { ABORTED, type CallOutcome, runCall } from "./tools.ts";
@@ -118,18 +117,6 @@ export async function* runCalls(
     running--;
     yield { ...made, open: open-- };
   }
-}
-
-/** Finds calls of the log by reference; the calls of a message are listed once. */
-export function callFinder(entries: readonly Entry[]): (ref: string) => Call | undefined {
-  const lists = new Map<number, readonly Call[]>();
-  return (ref) => {
-    const seq = entryOfRef(ref);
-    const entry = entries[seq];
-    const list = lists.get(seq) ?? (entry === undefined ? [] : callsOf(entry));
-    lists.set(seq, list);
-    return list[indexOfRef(ref)];
-  };
 }
 
 /** Calls of the log that have no result. */

@@ -1,6 +1,6 @@
 /**
  * When compaction is tried, and what becomes of a deferral. The check runs inside the tool-execution step;
- * a set flag never stops later checks, and the ceiling never waits for anybody.
+ * a set flag stops no check but those among the open calls of its own step, and the ceiling never waits for anybody.
  *
  * Over 300 lines: one class, whose checks, attempts and flag depend on each other.
  *
@@ -88,7 +88,7 @@ export class Compactor {
     const { policy } = this.#options;
     const budget = this.#budget;
     // What found no cut among open calls is tried again, and told again, behind the last of them.
-    if (this.#countOpen() === 0) this.#isBarred = false;
+    if (this.#countOpen() <= 0) this.#isBarred = false;
     const reading = await this.#read(budget.compactAt);
     await this.#tellReading(reading);
     if (reading.tokens <= budget.compactAt) return;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { callFinder } from "../compaction/render.ts";
 import { cappedOutput } from "../compaction/shorten.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
@@ -18,7 +19,7 @@ import type {
   UserEntry,
 } from "../ports.ts";
 import { boundTokens } from "../tokens/measure.ts";
-import { abortedResult, callFinder, openCalls } from "./calls.ts";
+import { abortedResult, openCalls } from "./calls.ts";
 import { eventNumber, type TurnEvent, type TurnEventBody } from "./events.ts";
 import { Mailbox } from "./mailbox.ts";
 import { LEASE_TTL_MS } from "./journal.ts";

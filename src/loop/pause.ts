@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { indexOfRef } from "../compaction/render.ts";
+import { callFinder, indexOfRef } from "../compaction/render.ts";
 import type { Entry, Lease, PausedCall } from "../ports.ts";
-import { callFinder } from "./calls.ts";
 
 /** Says whether the turn of a lease waits for answers; while an answer is taken in, it still does. */
 export function isPaused(lease: Lease | null | undefined): boolean {
