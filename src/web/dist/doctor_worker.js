@@ -4381,9 +4381,19 @@ function allocate(nodes) {
 }
 var scratch = allocate(2 ** 14);
 
-var TOKEN_CHARS = 3;
+function utf8Length(text2, start = 0, end = text2.length) {
+  let bytes = end - start;
+  for (let i = start; i < end; i++) {
+    const code = text2.charCodeAt(i);
+    if (code >= 128) bytes += code < 2048 ? 1 : 2;
+    if ((code & 64512) === 55296 && (text2.charCodeAt(i + 1) & 64512) === 56320) i++;
+  }
+  return bytes;
+}
+
+var OPAQUE_CHARS = 3;
 var OPAQUE = /^[\w+/=.:-]{64,}$/;
-function opaqueTokens(options) {
+function opaqueChars(options) {
   if (options === void 0) return 0;
   let chars = 0;
   const open = [
@@ -4395,12 +4405,15 @@ function opaqueTokens(options) {
       for (const inner of Object.values(value)) if (inner !== void 0) open.push(inner);
     }
   }
-  return Math.ceil(chars / TOKEN_CHARS);
+  return chars;
 }
 
 var MESSAGE_OVERHEAD = 4;
 var PAIR_OVERHEAD = 10;
 var FILE_TOKENS2 = 1600;
+var boundTokens = Object.assign((text2) => utf8Length(text2), {
+  opaque: 1
+});
 function outputText(output) {
   switch (output.type) {
     case "text":
@@ -4418,7 +4431,8 @@ function outputText(output) {
   }
 }
 function measurePart(part, measure) {
-  return measureRead(part, measure) + opaqueTokens(part.providerOptions);
+  const opaque = Math.ceil(opaqueChars(part.providerOptions) / (measure.opaque ?? OPAQUE_CHARS));
+  return measureRead(part, measure) + opaque;
 }
 function measureRead(part, measure) {
   switch (part.type) {
