@@ -9,6 +9,7 @@ import type { ModelRequest } from "../ports.ts";
 import { describeFile, imageType } from "./_files.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
+import { UserRuns } from "./_user_runs.ts";
 
 /** The key in `providerOptions` under which this adapter leaves a note for itself; providers read their own only. */
 export const OWN = "selvage";
@@ -36,6 +37,7 @@ export class PromptRenderer {
   readonly #options: PromptOptions;
   // Messages are values: one that was sent is never edited.
   #rendered = new WeakMap<Message, Rendered>();
+  readonly #runs = new UserRuns();
   #describesFiles = false;
 
   /** @param options What is the same in all prompts. */
@@ -50,7 +52,7 @@ export class PromptRenderer {
     for (const message of messages) {
       if (message.role === "system" && !isBlank(message.content)) prompt.push({ ...message });
     }
-    const said = messages.filter(({ role }) => role !== "system");
+    const said = this.#runs.join(messages.filter(({ role }) => role !== "system"));
     if (said[0]?.role !== "user") prompt.push({ role: "user", content: [textPart(NO_TEXT)] });
     let owed: readonly JsonObject[] = [];
     for (const message of said) {

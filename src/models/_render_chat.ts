@@ -19,6 +19,7 @@ import { describeFile } from "./_files.ts";
 import { hostedResult } from "./_parts.ts";
 import { chatSettings } from "./_settings.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
+import { UserRuns } from "./_user_runs.ts";
 
 /** What the body holds beside the request. */
 export interface ChatBodyOptions {
@@ -44,6 +45,7 @@ export class ChatEncoder {
   readonly #options: ChatBodyOptions;
   // By the first message of a conversation. Messages are values: one that was sent is never edited.
   readonly #lists = new WeakMap<Message, GrowingList<Message>>();
+  readonly #runs = new UserRuns();
   #last: Head | undefined;
 
   /** @param options What is the same in all requests. */
@@ -55,7 +57,7 @@ export class ChatEncoder {
   encode(request: ModelRequest): Uint8Array<ArrayBuffer> {
     const { messages, system } = request;
     const list = this.#list(messages[0]);
-    list.show(messages);
+    list.show(this.#runs.join(messages));
     const head = this.#head(request);
     return list.between(system === "" || list.isEmpty ? head.alone : head.followed, END);
   }

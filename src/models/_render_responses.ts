@@ -12,6 +12,7 @@ import { CallIds } from "./_call_ids.ts";
 import { idsOf, messageItems } from "./_items_responses.ts";
 import { responsesSettings } from "./_settings.ts";
 import { NO_TEXT } from "./_texts.ts";
+import { UserRuns } from "./_user_runs.ts";
 
 /** The fewest tokens of an answer that the service takes. */
 const MIN_OUTPUT_TOKENS = 16;
@@ -39,6 +40,7 @@ export class ResponsesEncoder {
   // Messages are values: one that was sent is never edited, so that its bytes stay true for as long as it lives.
   readonly #encoded = new WeakMap<Message, Encoded>();
   readonly #plain = new WeakSet<Message>();
+  readonly #runs = new UserRuns();
   #asksForReasoning = true;
 
   /** @param options What is the same in all requests. */
@@ -67,7 +69,7 @@ export class ResponsesEncoder {
     };
     const ids = new CallIds();
     const itemIds = new Set<string>();
-    const items = request.messages.map((message) => this.#encode(message, ids, { itemIds }));
+    const items = this.#runs.join(request.messages).map((message) => this.#encode(message, ids, { itemIds }));
     if (!items.some(({ length }) => length > 0)) {
       items.push(encodeItems([{ role: "user", content: NO_TEXT }]));
     }

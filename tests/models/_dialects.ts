@@ -113,7 +113,8 @@ const chatWire: Wire = {
 };
 
 const chat: Omit<Dialect, "name" | "isSdk" | "model"> = {
-  start: startDouble,
+  // As strict as the strictest of the servers that speak it.
+  start: (settings) => startDouble({ alternates: true, ...settings }),
   frames: { silent: 1, words: 3, call: 3 },
   refusal: (message) => ({ error: { message, type: "invalid_request_error", param: null, code: null } }),
   tooLong: "This model's maximum context length is 8192 tokens.",

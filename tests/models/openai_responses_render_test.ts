@@ -152,9 +152,11 @@ const long = "e".repeat(80);
 const shapes: readonly (readonly [string, readonly Message[], readonly Json[]])[] = [
   ["a list where there is more than a text", [
     { role: "user", content: [{ type: "text", text: "look" }, file("image/png", PNG)] },
+    { role: "assistant", content: "I see." },
     { role: "user", content: [{ type: "text", text: "one" }, { type: "text", text: "two" }] },
   ], [
     { role: "user", content: [text("look"), image("image/png", PNG)] },
+    { role: "assistant", content: "I see." },
     { role: "user", content: [text("one"), text("two")] },
   ]],
   ["something for nothing", [], [{ role: "user", content: "(no text)" }]],

@@ -13,14 +13,14 @@ import {
   words,
 } from "./double_server.ts";
 import { decodeRequest } from "./openai_wire_request.ts";
-import { findRefusal, type Refusal } from "./openai_wire_rules.ts";
+import { findRefusal, type Refusal, type WireRules } from "./openai_wire_rules.ts";
 import { isJson, type Json } from "./wire_json.ts";
 
 /** What goes wrong with one request; the error in the stream is a frame `{"error":{…}}`. */
 export type Fault = StreamFault;
 
 /** Settings of {@link startDouble}. */
-export interface DoubleOptions {
+export interface DoubleOptions extends WireRules {
   /** Decides on each reply from nothing but the request. */
   readonly script: Script;
   /** Tokens of request and answer together; default 128,000. */
@@ -87,7 +87,7 @@ export function startDouble(options: DoubleOptions): Double {
     const body = parsed(text);
     if (isJson(body)) requests.push(body);
     const number = requests.length;
-    const refusal = findRefusal(body) ?? (isJson(body) ? findTooLong(body) : null);
+    const refusal = findRefusal(body, options) ?? (isJson(body) ? findTooLong(body) : null);
     const fault = isJson(body) ? options.faults?.(number, body) : undefined;
     const refused = refusal === null ? undefined : refuse(refusal);
     const broken = statusResponse(fault, wireError("fault"));

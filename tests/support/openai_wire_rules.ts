@@ -30,10 +30,17 @@ class Refused extends Error {
   }
 }
 
+/** Rules that only some of the servers have which speak the protocol. */
+export interface WireRules {
+  /** True where the model's template takes turns of user and assistant only, as that of Mistral or Gemma does. */
+  readonly alternates?: boolean;
+}
+
 /** Checks everything about a body but its length; null where the service would take it. */
-export function findRefusal(body: unknown): Refusal | null {
+export function findRefusal(body: unknown, { alternates = false }: WireRules = {}): Refusal | null {
   try {
     checkBody(body);
+    if (alternates) checkRuns(body.messages);
     return null;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -41,7 +48,7 @@ export function findRefusal(body: unknown): Refusal | null {
   }
 }
 
-function checkBody(body: unknown): void {
+function checkBody(body: unknown): asserts body is Json & { readonly messages: readonly Json[] } {
   if (!isJson(body)) throw new Refused("We could not parse the JSON body of your request.");
   if (typeof body.model !== "string" || body.model === "") {
     throw new Refused("you must provide a model parameter", "model");
@@ -142,6 +149,14 @@ function checkMessages(messages: readonly unknown[]): void {
     }
   }
   refuseWaiting(waiting, "messages");
+}
+
+/** In the words of such templates. */
+function checkRuns(messages: readonly Json[]): void {
+  for (const [index, { role }] of messages.entries()) {
+    if (role !== "user" || messages[index + 1]?.role !== "user") continue;
+    throw new Refused("Conversation roles must alternate user/assistant/user/assistant/...");
+  }
 }
 
 function refuseWaiting(waiting: ReadonlySet<string> | null, at: string): void {
