@@ -50,7 +50,9 @@ export async function* readText(
   watch().catch(() => {});
   if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop, { once: true });
-  const decoder = new TextDecoder();
+  // In Deno 2.9.6 one that takes a byte order mark away does so in front of later reads as well, where it is text.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let isFirst = true;
   try {
     for (;;) {
       waitsSince = clock.now();
@@ -65,7 +67,9 @@ export async function* readText(
       waitsSince = null;
       if (isOver) break;
       const text = decoder.decode(value, { stream: true });
-      if (text !== "") yield text;
+      if (text === "") continue;
+      yield isFirst && text.startsWith("\ufeff") ? text.slice(1) : text;
+      isFirst = false;
     }
     const rest = decoder.decode();
     if (rest !== "") yield rest;

@@ -139,7 +139,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   }
 
   async function readText(maxBytes: number): Promise<string> {
-    const decoder = new TextDecoder();
+    // It would take a byte order mark away in front of later reads as well: see _read_stream.
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     let text = "";
     let room = maxBytes;
     while (room > 0) {
@@ -148,7 +149,8 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
       text += decoder.decode(bytes.subarray(0, room), { stream: true });
       room -= bytes.length;
     }
-    return text + decoder.decode();
+    text += decoder.decode();
+    return text.startsWith("\ufeff") ? text.slice(1) : text;
   }
 
   try {

@@ -57,7 +57,9 @@ export interface StreamReader {
 
 /** Reads an answer from its stream. */
 export function readStream(connection: Connection, answer: Assembler, context: ErrorContext): StreamReader {
-  const decoder = new TextDecoder();
+  // In Deno 2.9.6 one that takes a byte order mark away does so in front of later reads as well, where it is text. The
+  // parser takes away the first.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let isStream = false;
   let received = 0;
   let idle = 0;

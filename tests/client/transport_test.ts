@@ -220,3 +220,17 @@ Deno.test("a delete whose answer was lost is done", async () => {
   const first = makeClient([problem("session_not_found", 404)]);
   await rejects(first.client.sessions.delete("s"), { code: "session_not_found" });
 });
+
+Deno.test("a byte order mark is kept where it is text, wherever a read begins, and none in front of a body", async () => {
+  const inPieces = (...pieces: readonly string[]) => () => {
+    const bytes = pieces.map((piece) => new TextEncoder().encode(piece));
+    return new Response(ReadableStream.from(bytes), { headers: { "content-type": "application/json" } });
+  };
+  for (const mark of ["", "\ufeff"]) {
+    const listed = inPieces(`${mark}{"sessions":[],"next":"a`, '\ufeffb"}');
+    const exported = inPieces(`${mark}{"type":"a`, '\ufeffb"}\n{"type":"c"}\n');
+    const { client, run } = makeClient([listed, exported]);
+    equal((await run(client.sessions.list())).next, "a\ufeffb");
+    deepEqual(await run(Array.fromAsync(client.sessions.export("s"))), [{ type: "a\ufeffb" }, { type: "c" }]);
+  }
+});

@@ -4,7 +4,7 @@ import { ManualClock } from "../support/clock.ts";
 import type { StreamFault } from "../support/double_server.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { codeOf, type Outcome, outcomeOf, request, textOf } from "./_answers.ts";
-import { conform, failure, finishOf, run, schemas, STALL_MS } from "./_conformance.ts";
+import { conform, failure, finishOf, partsOf, run, schemas, STALL_MS } from "./_conformance.ts";
 
 conform((dialect, test) => {
   const { frames, name, wire } = dialect;
@@ -59,6 +59,27 @@ conform((dialect, test) => {
       assert.deepEqual([early.code, early.fields.retryable], ["model_unavailable", true]);
     }
   });
+
+  if (!dialect.isSdk) {
+    test("keeps a byte order mark where it is text, wherever a read begins, and none in front of the stream", async () => {
+      for (const mark of ["", "\ufeff"]) {
+        const bytes = new TextEncoder().encode(`${mark}${wire.text("a\ufeffb")}${wire.end}`);
+        for (let at = 1; at < bytes.length; at++) {
+          const reads = [bytes.subarray(0, at), bytes.subarray(at)];
+          const outcome = await run(dialect, { fetch: fakeFetch({ reads }).fetch });
+          assert.deepEqual(
+            partsOf(finishOf(outcome)),
+            [{ type: "text", text: "a\ufeffb" }],
+            `cut at byte ${at}`,
+          );
+        }
+        const said = JSON.stringify({ error: { message: "No, a\ufeffb.", type: "invalid_request_error" } });
+        const reads = (mark + said).split(/(?<=^\ufeff)|(?=\ufeffb)/);
+        const { fields } = await failure(dialect, { status: 400, reads });
+        assert.equal(fields.upstream, "No, a\ufeffb.");
+      }
+    });
+  }
 
   test("takes a whole answer, though its stream does not end, after a moment", async () => {
     const whole = [wire.text("x") + wire.end, ...(wire.unmarked === undefined ? [] : [wire.unmarked])];

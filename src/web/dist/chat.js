@@ -555,7 +555,10 @@ async function* readText({ body }, { clock, stallMs, signal }) {
   signal?.addEventListener("abort", stop, {
     once: true
   });
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", {
+    ignoreBOM: true
+  });
+  let isFirst = true;
   try {
     for (; ; ) {
       waitsSince = clock.now();
@@ -574,7 +577,9 @@ async function* readText({ body }, { clock, stallMs, signal }) {
       const text2 = decoder.decode(value, {
         stream: true
       });
-      if (text2 !== "") yield text2;
+      if (text2 === "") continue;
+      yield isFirst && text2.startsWith("\uFEFF") ? text2.slice(1) : text2;
+      isFirst = false;
     }
     const rest = decoder.decode();
     if (rest !== "") yield rest;
