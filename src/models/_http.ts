@@ -109,6 +109,10 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   const sent = fetch === PLATFORM_FETCH ? body : body.slice();
   // One object, so that the abort listener below keeps the response alive together with the reader.
   const held: { response?: Response; reader?: BodyReader } = {};
+  // A `fetch` of somebody's own may know no signal.
+  const stopped = Promise.withResolvers<never>();
+  // Nobody may be waiting when it comes.
+  stopped.promise.catch(() => undefined);
 
   function cancelReader(): void {
     // Rejects only where the body has failed already: then there is nothing left to let go of.
@@ -117,6 +121,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
 
   function stop(): void {
     request.abort();
+    stopped.reject(request.signal.reason);
     cancelReader();
   }
 
@@ -138,6 +143,25 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
     return held.reader === undefined ? Promise.resolve(null) : watch.wait(held.reader.read);
   }
 
+  async function send(): Promise<Response> {
+    const { headers } = options;
+    // No redirect is followed: of the headers that tell who asks `fetch` would leave only `authorization` behind, and
+    // what was said goes nowhere that was not named.
+    const init: RequestInit = {
+      method: "POST",
+      headers,
+      body: sent,
+      redirect: "manual",
+      signal: request.signal,
+    };
+    const response = await fetch(url, init);
+    held.response = response;
+    if (response.body !== null) held.reader = readerOf(response.body);
+    // It came too late.
+    if (request.signal.aborted) cancelReader();
+    return response;
+  }
+
   async function readText(maxBytes: number): Promise<string> {
     // It would take a byte order mark away in front of later reads as well: see _read_stream.
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -154,21 +178,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   }
 
   try {
-    const response = await watch.wait(async () => {
-      const { headers } = options;
-      // No redirect is followed: of the headers that tell who asks `fetch` would leave only `authorization` behind, and
-      // what was said goes nowhere that was not named.
-      const init: RequestInit = {
-        method: "POST",
-        headers,
-        body: sent,
-        redirect: "manual",
-        signal: request.signal,
-      };
-      held.response = await fetch(url, init);
-      if (held.response.body !== null) held.reader = readerOf(held.response.body);
-      return held.response;
-    });
+    const response = await watch.wait(() => Promise.race([send(), stopped.promise]));
     const { headers, status } = response;
     const { progress, within } = watch;
     return { status, headers, read, progress, within, readText, close };

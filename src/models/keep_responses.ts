@@ -28,6 +28,11 @@ export function keepResponses(fetch?: typeof globalThis.fetch): typeof globalThi
   return async (input, init) => {
     const response = await (fetch ?? globalThis.fetch)(input, { redirect: "manual", ...init });
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
+    if (signal?.aborted) {
+      // A `fetch` that knows no signal answers all the same, and nobody would read it.
+      response.body?.cancel().catch(() => undefined);
+      throw signal.reason;
+    }
     const held = { response };
     // The listener is what keeps it: a signal holds its listeners.
     signal?.addEventListener("abort", () => void held.response, { once: true });

@@ -4,8 +4,8 @@ import type { ScriptedReply } from "../../src/models/scripted.ts";
 import { ManualClock } from "../support/clock.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { startRaw } from "../support/raw_upstream.ts";
-import { isEnd, request } from "./_answers.ts";
-import { conform, finishOf, run, schemas } from "./_conformance.ts";
+import { codeOf, isEnd, request } from "./_answers.ts";
+import { conform, finishOf, run, schemas, STALL_MS } from "./_conformance.ts";
 
 conform((dialect, test) => {
   const { frames, name, wire } = dialect;
@@ -19,6 +19,31 @@ conform((dialect, test) => {
     controller.abort("enough");
     assert.equal((await outcome).error, "enough");
     assert.deepEqual(clock.sleeping, []);
+  });
+
+  test("waits no longer for a fetch that knows no signal, and leaves open no answer that comes too late", async () => {
+    for (const isStall of [false, true]) {
+      const clock = new ManualClock();
+      const controller = new AbortController();
+      const asked = Promise.withResolvers<void>();
+      const late = Promise.withResolvers<Response>();
+      const fetch = (): Promise<Response> => {
+        asked.resolve();
+        return late.promise;
+      };
+      const outcome = run(dialect, { fetch, clock }, { controller });
+      await asked.promise;
+      if (isStall) await clock.advance(STALL_MS);
+      else controller.abort("enough");
+      const { error } = await outcome;
+      if (isStall) assert.equal(codeOf(error), "model_stalled");
+      else assert.equal(error, "enough");
+      assert.deepEqual(clock.sleeping, []);
+      const cancelled = Promise.withResolvers<void>();
+      const body = new ReadableStream({ cancel: () => cancelled.resolve() });
+      late.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+      await cancelled.promise;
+    }
   });
 
   const PHASES = [
