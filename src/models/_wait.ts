@@ -1,5 +1,6 @@
 /** Waiting for a provider such that neither an abort nor a silence can be outlasted. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
+import { Breath, DELTAS } from "../loop/breath.ts";
 import { callLater } from "../loop/later.ts";
 import type { Clock } from "../ports.ts";
 import { type ErrorContext, stalled } from "./_errors.ts";
@@ -54,8 +55,11 @@ export async function readOut(
   { within }: Pick<Watch, "within">,
 ): Promise<void> {
   within(END_MS);
+  const breath = new Breath(DELTAS);
   try {
-    while (!await isAtEnd());
+    while (!await isAtEnd()) {
+      if (breath.isDue()) await breath.pause();
+    }
   } catch (error) {
     // An abort is none.
     if (!(error instanceof SelvageError)) throw error;

@@ -7,6 +7,7 @@ import type { SelvageError } from "../core/errors.ts";
 import type { ProviderOptions } from "../core/message.ts";
 import { anything, byName, hasMethods, optionsOf, rule, yesOrNo } from "../core/options.ts";
 import type { JsonObject } from "../formats/format.ts";
+import { Breath, DELTAS } from "../loop/breath.ts";
 import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
 import type { AiSdkCallOptions, AiSdkLanguageModel, AiSdkStreamPart } from "./ai_sdk_types.ts";
 import { PartAssembler } from "./_assemble_sdk.ts";
@@ -139,6 +140,8 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
     });
     try {
       const reader = await watch.wait(opening.open);
+      // A stream may have its parts at once, and no end: neither a signal nor a timer would come to anything.
+      const breath = new Breath(DELTAS);
       while (!answer.done) {
         const { done, value } = await watch.wait(() => reader.read());
         if (done) throw streamCut(context);
@@ -147,6 +150,7 @@ export function aiSdk(languageModel: AiSdkLanguageModel, options: AiSdkOptions =
         if (events.length > 0) watch.progress();
         yield* events;
         if (answer.failure !== undefined) throw answer.failure;
+        if (breath.isDue()) await breath.pause();
       }
       await readOut(async () => (await watch.wait(() => reader.read())).done, watch);
       signal.throwIfAborted();

@@ -7,6 +7,7 @@
 import type { AssistantMessage, ReasoningPart, TextPart, ToolCallPart } from "../core/message.ts";
 import { SelvageError } from "../core/errors.ts";
 import { aFunction, optionsOf, text } from "../core/options.ts";
+import { Breath, DELTAS } from "../loop/breath.ts";
 import type { Model, ModelEvent, ModelRequest, Usage } from "../ports.ts";
 import { requireModelOptions, tokens } from "./_options.ts";
 
@@ -108,9 +109,11 @@ export function scripted(options: ScriptedOptions): Model {
         return { type: "tool.input.delta", call: call++, name, delta: JSON.stringify(input) };
       }),
     ];
+    const breath = new Breath(DELTAS);
     for (const delta of deltas) {
       // Other work gets in between, a cancel too: a real model does not answer in one go.
       await options.pause?.(signal);
+      if (breath.isDue()) await breath.pause();
       if (signal.aborted) throw signal.reason;
       yield delta;
     }
