@@ -6,7 +6,7 @@ import { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext, noRoom, streamCut } from "./_errors.ts";
 import { type Ending, finishReason, readEnding, usageOf } from "./_finish_sdk.ts";
 import { textOf } from "./_json.ts";
-import { madePart, metadataOf, type OpenPart } from "./_output_sdk.ts";
+import { madePart, metadataOf, oddFieldOf, type OpenPart } from "./_output_sdk.ts";
 import { OWN } from "./_prompt_sdk.ts";
 import { sdkFailure } from "./_sdk_errors.ts";
 import { streamError } from "./_stream_errors.ts";
@@ -43,8 +43,17 @@ export class PartAssembler extends Assembler {
   /** Takes one part of the stream in. */
   part(part: unknown): void {
     if (this.failure !== undefined || this.done) return;
-    if (isObject(part)) this.take(part);
-    else this.failure = badResponse("a stream part that is no object", this.context);
+    if (!isObject(part)) {
+      this.failure = badResponse("a stream part that is no object", this.context);
+      return;
+    }
+    const odd = oddFieldOf(part);
+    if (odd === undefined) {
+      this.take(part);
+      return;
+    }
+    const found = `a ${textOf(part.type)} part whose ${odd} JSON cannot hold`;
+    this.failure = badResponse(found, this.context);
   }
 
   /** The terminal event. Only to be called when {@link PartAssembler.complete}. */

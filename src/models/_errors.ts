@@ -1,7 +1,7 @@
 /** What went wrong at a provider, as one of our errors, whatever its protocol. Private to the adapters. */
 import { SelvageError } from "../core/errors.ts";
 import { isObject } from "../formats/format.ts";
-import { parseJson } from "./_json.ts";
+import { jsonOf, parseJson } from "./_json.ts";
 
 /** What every error of one adapter shares. */
 export interface ErrorContext {
@@ -77,7 +77,7 @@ const WINDOW = new RegExp(
 
 function asText(value: unknown): string {
   if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : JSON.stringify(value);
+  return value === undefined || value === null ? "" : jsonOf(value) ?? "";
 }
 
 /** Reads what servers and the proxies in front of them send in place of an answer. */

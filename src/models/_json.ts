@@ -14,3 +14,13 @@ export function parseJson(text: string): unknown {
     return text;
   }
 }
+
+/** A value as JSON; null where JSON cannot hold it, as may be where it comes from somebody's code. */
+export function jsonOf(value: unknown): string | null {
+  try {
+    return JSON.stringify(value) ?? null;
+  } catch {
+    // A BigInt, a circle, a `toJSON` that throws: which of them is nothing to go by.
+    return null;
+  }
+}

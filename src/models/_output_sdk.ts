@@ -2,6 +2,7 @@
 import type { ProviderOptions } from "../core/message.ts";
 import { parseInput } from "../formats/call_input.ts";
 import { isObject, type JsonObject } from "../formats/format.ts";
+import { jsonOf } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { OWN } from "./_prompt_sdk.ts";
 
@@ -60,4 +61,15 @@ export function metadataOf({ providerMetadata }: JsonObject): ProviderOptions {
     isObject(entry[1])
   );
   return Object.fromEntries(entries);
+}
+
+/** What of a part is kept as it is, and stored as JSON. */
+const KEPT = ["input", "result", "providerMetadata"] as const;
+
+/** The field of a part that JSON cannot hold: a package may give anything. */
+export function oddFieldOf(part: JsonObject): string | undefined {
+  return KEPT.find((field) => {
+    const value = part[field];
+    return value !== undefined && typeof value !== "string" && jsonOf(value) === null;
+  });
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { SelvageError } from "../../src/core/errors.ts";
 import { ManualClock } from "../support/clock.ts";
 import { failureOf } from "./_answers.ts";
-import { KEY, named, run, text } from "./_language.ts";
+import { finish, KEY, named, run, text } from "./_language.ts";
 
 Deno.test.each([
   [named("AI_LoadAPIKeyError"), "model_auth", false],
@@ -87,4 +87,33 @@ Deno.test("aiSdk() reads dates in retry-after, of errors in the stream too", asy
     const { code, fields } = failureOf(await run(parts, { clock }));
     assert.deepEqual([code, fields.retryAfterMs], ["model_rate_limited", 5_000]);
   }
+});
+
+const circle: Record<string, unknown> = {};
+circle["self"] = circle;
+
+Deno.test.each([
+  ["a tool-call part whose input", { type: "tool-call", toolCallId: "a", toolName: "get", input: 1n }],
+  ["a tool-call part whose input", { type: "tool-call", toolCallId: "a", toolName: "get", input: circle }],
+  ["a tool-call part whose input", { type: "tool-call", toolCallId: "a", toolName: "get", input: () => 1 }],
+  ["a tool-result part whose result", {
+    type: "tool-result",
+    toolCallId: "a",
+    toolName: "get",
+    result: [1n],
+  }],
+  ["a text-end part whose providerMetadata", {
+    type: "text-end",
+    id: "1",
+    providerMetadata: { x: { y: 1n } },
+  }],
+])("aiSdk() names %s JSON cannot hold", async (found, part) => {
+  const { code, fields, message } = failureOf(await run([...text, part, finish()]));
+  assert.deepEqual([code, fields.retryable], ["model_bad_response", false]);
+  assert.ok(message.includes(`found ${found} JSON cannot hold, wanted`), message);
+});
+
+Deno.test("aiSdk() takes an error that JSON cannot hold for one that says nothing", async () => {
+  const { code } = failureOf(await run([...text, { type: "error", error: circle }]));
+  assert.equal(code, "model_stream_error");
 });
