@@ -8,7 +8,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { AssistantMessage } from "../core/message.ts";
 import { isObject } from "../formats/format.ts";
 import type { Model, ModelEvent, ModelFallback, ModelRequest } from "../ports.ts";
-import { isBill } from "../tokens/usage.ts";
+import { billOf } from "../tokens/usage.ts";
 import { abortable } from "./abortable.ts";
 import { isDeeperThan, MAX_DEPTH } from "./depth.ts";
 import type { TurnEventBody } from "./events.ts";
@@ -104,6 +104,7 @@ function* wholeParts({ message: { content } }: Answer, step: number): Iterable<T
 /** The answer as JSON has it: what is shown now is what a restart will show, and nobody else can change it. */
 function answerOf({ type, reason, message, usage, model, tokenFactor, dialect }: Answer): Answer {
   const own = copyOf(message);
+  const bill = billOf(usage);
   if (!isAssistant(own)) {
     throw new SelvageError(
       "model_bad_response",
@@ -115,7 +116,7 @@ function answerOf({ type, reason, message, usage, model, tokenFactor, dialect }:
     type,
     reason,
     message: withObjects(own),
-    ...(isBill(usage) ? { usage: { ...usage } } : {}),
+    ...(bill === undefined ? {} : { usage: bill }),
     ...(typeof model === "string" && model !== "" ? { model } : {}),
     ...(isFactor(tokenFactor) ? { tokenFactor } : {}),
     ...(typeof dialect === "string" ? { dialect } : {}),

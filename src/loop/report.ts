@@ -8,7 +8,7 @@ import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { AssistantEntry, Entry, ResultEntry, Usage } from "../ports.ts";
 import { outputText } from "../tokens/measure.ts";
-import { isBill } from "../tokens/usage.ts";
+import { billOf } from "../tokens/usage.ts";
 import type { TurnEventBody } from "./events.ts";
 import { isFault } from "./store_fault.ts";
 
@@ -95,11 +95,12 @@ export function answeredBy(answer: AssistantEntry | undefined): { readonly model
 
 /** Adds the bill of one call to a sum; one that cannot be true is none, also where it was stored by an earlier version. */
 export function addUsage(sum: Usage, usage: Usage | undefined): Usage {
-  if (!isBill(usage)) return sum;
-  const cached = (sum.cachedTokens ?? 0) + (usage.cachedTokens ?? 0);
+  const bill = billOf(usage);
+  if (bill === undefined) return sum;
+  const cached = (sum.cachedTokens ?? 0) + (bill.cachedTokens ?? 0);
   return {
-    inputTokens: sum.inputTokens + usage.inputTokens,
-    outputTokens: sum.outputTokens + usage.outputTokens,
+    inputTokens: sum.inputTokens + bill.inputTokens,
+    outputTokens: sum.outputTokens + bill.outputTokens,
     ...(cached > 0 ? { cachedTokens: cached } : {}),
   };
 }

@@ -12,7 +12,7 @@ import { callsOf } from "../compaction/render.ts";
 import { headOf } from "../compaction/shorten.ts";
 import type { AssistantEntry, Clock, Entry, Model, ModelFallback, ModelRequest, Usage } from "../ports.ts";
 import type { TextMeasure } from "../tokens/measure.ts";
-import { isBill } from "../tokens/usage.ts";
+import { billOf } from "../tokens/usage.ts";
 import { abortable } from "./abortable.ts";
 import { bounded } from "./bounded.ts";
 import { carefully, outputOf, piecesOf, roomIn, shortened } from "./summary_data.ts";
@@ -186,7 +186,8 @@ async function answerOf(
     for await (const event of abortable(model.stream(request, stop()), stop())) {
       if (event.type === "fallback") account?.onFallback?.(event.fallback);
       if (event.type !== "finish") continue;
-      if (isBill(event.usage)) account?.billed(event.usage, event.model ?? model.id);
+      const bill = billOf(event.usage);
+      if (bill !== undefined) account?.billed(bill, event.model ?? model.id);
       if (event.reason === "length") {
         throw new SelvageError("summary_cut", "The summary was cut off at the output limit");
       }

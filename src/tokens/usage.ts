@@ -62,16 +62,25 @@ export function geminiUsage(raw: unknown): Usage | undefined {
 const MOST_TOKENS = 1e9;
 
 /**
- * Says whether what was reported can be a bill at all: whole numbers of tokens, of a size that a call can have. What
- * cannot is as no bill: it is not stored, added to nothing, and ends no turn.
+ * What was reported, as a bill in whole tokens: gateways that weigh tokens by their price bill parts of one, each of
+ * which is counted as one. Undefined where it can be no bill, of no size that a call can have: that is not stored, added
+ * to nothing, and ends no turn.
  *
  * @param found What was reported.
  */
-export function isBill(found: Usage | undefined): found is Usage {
-  return found !== undefined &&
-    [found.inputTokens, found.outputTokens, found.cachedTokens ?? 0].every((tokens) =>
-      Number.isInteger(tokens) && tokens >= 0 && tokens <= MOST_TOKENS
-    );
+export function billOf(found: Usage | undefined): Usage | undefined {
+  if (found === undefined) return undefined;
+  const { inputTokens, outputTokens, cachedTokens } = found;
+  const canBe = [inputTokens, outputTokens, cachedTokens ?? 0].every((tokens) =>
+    Number.isFinite(tokens) && tokens >= 0 && tokens <= MOST_TOKENS
+  );
+  if (!canBe) return undefined;
+  return {
+    ...found,
+    inputTokens: Math.ceil(inputTokens),
+    outputTokens: Math.ceil(outputTokens),
+    ...(cachedTokens === undefined ? {} : { cachedTokens: Math.ceil(cachedTokens) }),
+  };
 }
 
 /** No text of any size has fewer tokens than a sixteenth of its bytes, but for runs of one character. */

@@ -53,7 +53,6 @@ const NONE: readonly (readonly [string, Partial<Usage>])[] = [
   ["too large to be added to itself", { inputTokens: 1e308, outputTokens: 1e308 }],
   ["beyond what numbers can tell apart", { inputTokens: 2 ** 53 }],
   ["beyond any window", { outputTokens: 1e9 + 1 }],
-  ["that is no whole number", { inputTokens: 12.5 }],
   ["below nothing", { outputTokens: -5 }],
   ["with a share that is none", { cachedTokens: NaN }],
 ];
@@ -78,6 +77,23 @@ for (const [name, wrong] of NONE) {
     }
   });
 }
+
+Deno.test("parts of tokens are billed as whole ones, and end a turn that may not cost more", async () => {
+  const script = replies(calls("work", {}), calls("work", {}), calls("work", {}));
+  const model = billing(
+    scripted({ script, window: 128_000 }),
+    () => ({ inputTokens: 20_000.5, outputTokens: 7.1, cachedTokens: 0.2 }),
+  );
+  const bench = new Bench({ model, tools: [tool("work", () => "done")], agent: { maxTokens: 50_000 } });
+  const events = await bench.run("Go");
+  equal(eventsOf(events, "error")[0]?.code, "turn_out_of_tokens");
+  deepEqual(eventsOf(events, "turn.finished")[0]?.usage, {
+    inputTokens: 60_003,
+    outputTokens: 24,
+    cachedTokens: 3,
+  });
+  await bench.assertSound();
+});
 
 const LOW: readonly (readonly [string, (real: Usage) => Usage])[] = [
   ["next to nothing", () => ({ inputTokens: 1, outputTokens: 1 })],

@@ -1,5 +1,5 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
-import { anthropicUsage, geminiUsage, isBill, mergeUsage, openaiUsage } from "../../src/tokens/usage.ts";
+import { deepEqual, equal } from "node:assert/strict";
+import { anthropicUsage, billOf, geminiUsage, mergeUsage, openaiUsage } from "../../src/tokens/usage.ts";
 
 Deno.test("openaiUsage() takes the total as it is: cached tokens are in it", () => {
   deepEqual(
@@ -75,14 +75,17 @@ Deno.test("mergeUsage() takes what is nested without end, and what is called lik
   equal(({} as { input_tokens?: number }).input_tokens, undefined);
 });
 
-Deno.test("isBill() takes whole numbers of a size that a call can have, and nothing else", () => {
+Deno.test("billOf() takes numbers of a size that a call can have, in whole tokens, and nothing else", () => {
   const bill = { inputTokens: 1_000_000, outputTokens: 64_000 };
-  ok(isBill(bill));
-  ok(isBill({ inputTokens: 0, outputTokens: 0, cachedTokens: 0 }));
-  ok(!isBill(undefined));
-  for (const wrong of [1e308, 2 ** 53, 1e9 + 1, 0.5, -1, NaN, Infinity, "7" as unknown as number]) {
-    ok(!isBill({ ...bill, inputTokens: wrong }), `${wrong}`);
-    ok(!isBill({ ...bill, outputTokens: wrong }), `${wrong}`);
-    ok(!isBill({ ...bill, cachedTokens: wrong }), `${wrong}`);
+  const zeros = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
+  deepEqual(billOf(bill), bill);
+  deepEqual(billOf(zeros), zeros);
+  const parts = { inputTokens: 12.5, outputTokens: 0.1, cachedTokens: 1.9 };
+  deepEqual(billOf(parts), { inputTokens: 13, outputTokens: 1, cachedTokens: 2 });
+  equal(billOf(undefined), undefined);
+  for (const wrong of [1e308, 2 ** 53, 1e9 + 1, -0.5, -1, NaN, Infinity, "7" as unknown as number]) {
+    equal(billOf({ ...bill, inputTokens: wrong }), undefined, `${wrong}`);
+    equal(billOf({ ...bill, outputTokens: wrong }), undefined, `${wrong}`);
+    equal(billOf({ ...bill, cachedTokens: wrong }), undefined, `${wrong}`);
   }
 });
