@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../core/counted.ts";
 import type { ToolCallPart } from "../core/message.ts";
 import { errorLines, FACT_KINDS, ruleSentences, tokensIn } from "./facts.ts";
 import { headOf, tailOf } from "./shorten.ts";
@@ -152,7 +153,7 @@ export function digestOf(text: string): string {
   const last = lines.length > 1 ? clip(lines.at(-1) ?? "", 90) : "";
   const errors = errorLines(text, 1).filter((line) => !first.includes(line) && !last.includes(line));
   const ends = [first, ...errors, ...(last === "" ? [] : [last])].join(" … ");
-  const size = `${lines.length} line${lines.length === 1 ? "" : "s"}, ${text.length} characters`;
+  const size = `${counted(lines.length, "line")}, ${text.length} characters`;
   const seen = seenIn(text, ends);
   const notes = [size, ...(counts.length > 0 ? [counts.join(", ")] : [])];
   return `${ends} (${notes.join("; ")}${seen.length > 0 ? `; names ${seen.join(", ")}` : ""})`;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { counted } from "../core/counted.ts";
 import type { CallStatus, Entry, Tool } from "../ports.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
 import { utf8Length } from "../tokens/counter.ts";
@@ -118,10 +119,6 @@ export function ledgerLines(
   return lines;
 }
 
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
 /** JSON text in which nothing reads as the frame of a ledger, or as a new line. */
 function guarded(json: string): string {
   return json
@@ -157,9 +154,9 @@ export function renderLine(line: LedgerLine): string {
       const tools = Object.entries(line.calls).flatMap(([tool, by]) =>
         Object.entries(by).map(([status, times]) => `${label(tool)} ${times} ${status}`)
       );
-      const parts = [`${count(pairsIn([line]), "call")}${tools.length > 0 ? `: ${tools.join(", ")}` : ""}`];
-      if (line.users > 0) parts.push(count(line.users, "user message"));
-      if (line.answers > 0) parts.push(count(line.answers, "answer"));
+      const parts = [`${counted(pairsIn([line]), "call")}${tools.length > 0 ? `: ${tools.join(", ")}` : ""}`];
+      if (line.users > 0) parts.push(counted(line.users, "user message"));
+      if (line.answers > 0) parts.push(counted(line.answers, "answer"));
       if (line.facts !== undefined) parts.push(`named ${guarded(JSON.stringify(line.facts))}`);
       return `${span(line.seq, line.to)} ${parts.join("; ")}`;
     }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../core/counted.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { Piece } from "./format.ts";
 
@@ -59,7 +60,7 @@ export function refuseTokens(tokens: readonly (number | undefined)[], messages: 
   );
   if (tokens.length === messages && bad < 0) return;
   const found = bad < 0
-    ? `${tokens.length} for ${messages === 1 ? "1 message" : `${messages} messages`}`
+    ? `${tokens.length} for ${counted(messages, "message")}`
     : `${tokens[bad]} for message ${bad}`;
   throw new SelvageError(
     "bad_tokens",

@@ -132,7 +132,7 @@ export class Quotas {
     const seconds = Math.max(1, Math.ceil((1 - left) * 60 / limit));
     throw new SelvageError(
       "rate_limited",
-      `Cannot start the turn: found ${limit} turns started within a minute, wanted at most that; ` +
+      `Cannot start the turn: found as many started within a minute as may be, wanted at most ${limit}; ` +
         `the next can start in ${seconds} s`,
       { fields: { limit, headers: { ...headers, "retry-after": String(seconds) } } },
     );

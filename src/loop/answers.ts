@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { counted } from "../core/counted.ts";
 import { SelvageError } from "../core/errors.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { CallStatus, Pause, PausedCall, Said } from "../ports.ts";
@@ -103,10 +104,10 @@ function requireLast(
   { turn, pause: { pending, approved } }: { readonly turn: string; readonly pause: Pause },
 ): void {
   if (pending.length > 0) {
+    const found = `${counted(pending.length, "call")} still waiting behind these answers`;
     throw new SelvageError(
       "turn_paused",
-      `Cannot take the input to turn "${turn}": found ${pending.length} calls that still wait behind these answers, ` +
-        "wanted answers to all of them with it",
+      `Cannot take the input to turn "${turn}": found ${found}, wanted answers to all of them with it`,
       { fields: { turn, pending } },
     );
   }

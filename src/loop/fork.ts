@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { counted } from "../core/counted.ts";
 import type { StoredView } from "../compaction/context.ts";
 import { pinnedEntries, sharedPins, withPins } from "../compaction/pins.ts";
 import { SelvageError } from "../core/errors.ts";
@@ -55,10 +56,11 @@ async function left(
 ): Promise<Beginning> {
   const from = branch === branchOf(state.head) ? state : await store.read(key, { branch });
   const entries = from?.entries.slice(0, at) ?? [];
-  if (from === null || !(at >= 0 && at <= from.entries.length) || openCalls(entries).length > 0) {
+  const open = openCalls(entries).length;
+  if (from === null || !(at >= 0 && at <= from.entries.length) || open > 0) {
     const found = from === null
       ? `no branch ${branch}`
-      : `${from.entries.length} entries, and ${openCalls(entries).length} calls open before entry ${at}`;
+      : `${counted(from.entries.length, "entry", "entries")}, and ${counted(open, "call")} open before it`;
     throw new SelvageError(
       "bad_fork",
       `Cannot leave the log at entry ${at}: found ${found}, wanted an entry that no open call stands before`,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { counted } from "../core/counted.ts";
 import { SelvageError } from "../core/errors.ts";
 import { sharedPins } from "../compaction/pins.ts";
 import { branchesOf } from "../loop/branches.ts";
@@ -62,7 +63,7 @@ export function requireFree(
     throw new SelvageError(
       "turn_paused",
       `Cannot ${action} turn "${turn}" in session "${key.session}": found turn "${lease?.turn}" waiting for ` +
-        `${lease?.pause?.pending.length} answers, wanted them first, or the turn cancelled`,
+        `${counted(lease?.pause?.pending.length ?? 0, "answer")}, wanted them first, or the turn cancelled`,
       { fields: { turn: lease?.turn, pending: lease?.pause?.pending } },
     );
   }
@@ -164,7 +165,7 @@ function withFork<Head extends SessionHead>(key: SessionKey, head: Head, { from,
   if (left === undefined || !(at >= 0 && at <= left.length) || !(view >= 0 && view <= left.view)) {
     throw new RangeError(
       `Cannot fork session "${key.session}": found branch ${from}, entry ${at} and view ${view}, ` +
-        `wanted a place in one of ${branches.length} branches`,
+        `wanted a place in one of ${counted(branches.length, "branch", "branches")}`,
     );
   }
   if (branches.length >= MAX_BRANCHES) {

@@ -102,6 +102,20 @@ Deno.test("a request sent to two processes at once is one turn where only one is
   }
 });
 
+Deno.test("what is over the limit is told of in words that are right of one turn, too", async () => {
+  const agents = { default: { model: scripted({ script: () => ({ text: "x" }) }) } };
+  const app = makeApp(new ManualClock(), { agents, limits: { turnsPerMinute: 1 } });
+  const start = async (): Promise<{ readonly detail?: string }> => {
+    const body = JSON.stringify({ input: "Hi", stream: false });
+    return await (await app.request("/v1/turns", { method: "POST", body })).json();
+  };
+  await start();
+  match(
+    (await start()).detail ?? "",
+    /found as many started within a minute as may be, wanted at most 1; the next/,
+  );
+});
+
 Deno.test("a turn that could not start is not charged, and the headers say so", async () => {
   const script = () => calls("ask", {});
   const { execute: _, ...ask } = tool("ask", () => "");

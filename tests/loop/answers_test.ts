@@ -133,6 +133,9 @@ Deno.test("answerTurn() refuses an input that cannot come behind a whole round, 
   const results = [{ ref: "e1.0", output: "here" }];
   const approvals = [{ ref: "e1.1", approved: true }];
   const picture = [{ type: "file" as const, mediaType: "image/png", data: "A".repeat(50_000) }];
+  await assert.rejects(bench.answer({ results, input: "More" }), {
+    message: /found 1 call still waiting behind these answers, wanted/,
+  });
   const cases: readonly [string, Partial<AnswerRequest>][] = [
     ["turn_paused", { results, input: "More" }],
     ["turn_paused", { approvals, input: "More" }],

@@ -52,6 +52,9 @@ Deno.test("a fork that is refused, or cannot be stored, leaves everything as it 
   for (const fork of [{ at: 9 }, { at: -1 }, { at: 2, branch: 3 }, { at: 4 }]) {
     await assert.rejects(bench.run("other", { fork }), { code: "bad_fork" });
   }
+  await assert.rejects(bench.run("other", { fork: { at: 4 } }), {
+    message: /found \d entries, and 1 call open before it, wanted/,
+  });
   await assert.rejects(bench.run("x ".repeat(400_000), { fork: { at: 2 } }), { code: "input_too_large" });
   const { head, entries } = await bench.assertSound();
   assert.deepEqual(entries, before.entries);

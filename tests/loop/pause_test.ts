@@ -1,5 +1,6 @@
 /** Turns that wait for their client or for a person: what is asked, what is answered, and what is refused. */
 import assert from "node:assert/strict";
+import type { SelvageError } from "../../src/core/errors.ts";
 import { resumeTurn } from "../../src/loop/turn.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
 import { Bench, calls, endOf, eventsOf, KEY, prose, replies, tool } from "../support/turns.ts";
@@ -201,8 +202,9 @@ Deno.test("a new turn is refused while one waits, or closes its calls first wher
   });
   await bench.run("Go");
   await bench.answer({ results: [{ ref: "e1.1", output: "here" }] });
-  await assert.rejects(bench.run("Next"), (error: { code: string; fields: Record<string, unknown> }) => {
+  await assert.rejects(bench.run("Next"), (error: SelvageError) => {
     assert.equal(error.code, "turn_paused");
+    assert.match(error.message, /found turn "t0" waiting for 1 answer, wanted/);
     assert.deepEqual(error.fields, {
       turn: "t0",
       pending: [{ ref: "e1.0", name: "locate", reason: "tool" }],

@@ -2944,6 +2944,10 @@ function earlyResults(transcript, { pieces, starts }) {
   return early;
 }
 
+function counted(number2, noun, many = `${noun}s`) {
+  return `${number2} ${number2 === 1 ? noun : many}`;
+}
+
 var FILE_TOKENS = 1600;
 var OVERHEAD = 4;
 function estimateTokens(text2) {
@@ -2959,9 +2963,9 @@ function priceOf(pieces, { measure, total }) {
   return shares.map((tokens, index) => index === 0 ? tokens + total - shares.reduce((a, b) => a + b, 0) : tokens);
 }
 function refuseTokens(tokens, messages) {
-  const bad = tokens.findIndex((count2) => count2 !== void 0 && !(count2 >= 0 && count2 <= Number.MAX_SAFE_INTEGER));
+  const bad = tokens.findIndex((count) => count !== void 0 && !(count >= 0 && count <= Number.MAX_SAFE_INTEGER));
   if (tokens.length === messages && bad < 0) return;
-  const found = bad < 0 ? `${tokens.length} for ${messages === 1 ? "1 message" : `${messages} messages`}` : `${tokens[bad]} for message ${bad}`;
+  const found = bad < 0 ? `${tokens.length} for ${counted(messages, "message")}` : `${tokens[bad]} for message ${bad}`;
   throw new SelvageError("bad_tokens", `Cannot use the token counts: found ${found}, wanted one number a message, 0 or more`, {
     fields: {
       field: "tokens",
@@ -3719,9 +3723,9 @@ function openCalls({ transcript, pieces }) {
   return transcript.pairs.flatMap((pair) => {
     const call = transcript.records[pair.call];
     if (call === void 0) return [];
-    const counted = call.approval === true ? asked : seen2;
-    const index = counted.get(call.message) ?? 0;
-    counted.set(call.message, index + 1);
+    const counted2 = call.approval === true ? asked : seen2;
+    const index = counted2.get(call.message) ?? 0;
+    counted2.set(call.message, index + 1);
     if (pair.state === "answered") return [];
     if (call.approval === true) {
       const isOfCall = pieces[call.message]?.some(({ kind, approval }) => kind === "tool_use" && !approval);
@@ -4727,7 +4731,7 @@ function digestOf(text2) {
       last
     ]
   ].join(" \u2026 ");
-  const size = `${lines.length} line${lines.length === 1 ? "" : "s"}, ${text2.length} characters`;
+  const size = `${counted(lines.length, "line")}, ${text2.length} characters`;
   const seen2 = seenIn(text2, ends);
   const notes = [
     size,
@@ -4888,9 +4892,6 @@ var RangeSum = class {
 
 var TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-function count(number2, noun) {
-  return `${number2} ${noun}${number2 === 1 ? "" : "s"}`;
-}
 function guarded(json) {
   return json.replace(/\[(?=selvage ledger|end of ledger)/g, "\\u005b").replace(/[\u0085\u2028\u2029]/g, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
@@ -4905,12 +4906,12 @@ function renderLine(line) {
     case "range": {
       const tools = Object.entries(line.calls).flatMap(([tool, by]) => Object.entries(by).map(([status, times]) => `${label(tool)} ${times} ${status}`));
       const parts2 = [
-        `${count(pairsIn([
+        `${counted(pairsIn([
           line
         ]), "call")}${tools.length > 0 ? `: ${tools.join(", ")}` : ""}`
       ];
-      if (line.users > 0) parts2.push(count(line.users, "user message"));
-      if (line.answers > 0) parts2.push(count(line.answers, "answer"));
+      if (line.users > 0) parts2.push(counted(line.users, "user message"));
+      if (line.answers > 0) parts2.push(counted(line.answers, "answer"));
       if (line.facts !== void 0) parts2.push(`named ${guarded(JSON.stringify(line.facts))}`);
       return `${span(line.seq, line.to)} ${parts2.join("; ")}`;
     }
@@ -5337,11 +5338,11 @@ function runsOf(numbers) {
   if (runs.length > MOST_RUNS) {
     const rest = runs.splice(MOST_RUNS - 1);
     const to = rest.at(-1)?.to ?? 0;
-    const count2 = rest.reduce((sum, run) => sum + run.count, 0);
+    const count = rest.reduce((sum, run) => sum + run.count, 0);
     runs.push({
-      from: Math.max(0, to - count2 + 1),
+      from: Math.max(0, to - count + 1),
       to,
-      count: count2
+      count
     });
   }
   return runs.map(({ from, to }, index) => ({
