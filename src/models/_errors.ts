@@ -11,6 +11,8 @@ export interface ErrorContext {
   readonly secrets?: readonly string[];
   /** Scheme, host and port of where the request goes, for the operator. */
   readonly origin?: string;
+  /** The path of where the request goes, for the operator of a server that does not know it. */
+  readonly path?: string;
   /** What messages say was wanted: as the whole body, and before its end. */
   readonly wanted: { readonly stream: string; readonly ending: string };
 }
@@ -199,6 +201,12 @@ export function codeOfStatus(status: number): string {
   return status >= 400 ? "model_refused" : "model_bad_response";
 }
 
+/** What may be why a path is not known, unless it is the model: a base URL that was given without its version. */
+function versionHint({ code, message }: UpstreamError, { path = "/v1" }: ErrorContext): string {
+  const isDoubtful = !/\/v\d/.test(path) && !/model/i.test(`${code} ${message}`);
+  return isDoubtful ? "; most servers want a base URL with its /v1" : "";
+}
+
 /**
  * The error for an HTTP response that is not a success.
  *
@@ -222,15 +230,22 @@ export function refusal(
   // A used-up quota answers 429 as well, and does not come back in seconds.
   const retryable = code === "model_unavailable" ||
     (code === "model_rate_limited" && error.code !== "insufficient_quota");
-  return modelError(code, `HTTP status ${status}, wanted 200`, {
-    context,
-    fields: {
-      status,
-      retryable,
-      ...(context.retryAfterMs === undefined ? {} : { retryAfterMs: context.retryAfterMs }),
-      ...upstreamFields(error, context),
+  return modelError(
+    code,
+    `HTTP status ${status}, wanted 200${status === 404 ? versionHint(error, context) : ""}`,
+    {
+      context,
+      fields: {
+        status,
+        retryable,
+        ...(status === 404 && context.path !== undefined
+          ? { reason: `nothing found at ${shown(context.path, context)}` }
+          : {}),
+        ...(context.retryAfterMs === undefined ? {} : { retryAfterMs: context.retryAfterMs }),
+        ...upstreamFields(error, context),
+      },
     },
-  });
+  );
 }
 
 /** The error for what a provider says went wrong in the middle of its answer. */

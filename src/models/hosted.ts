@@ -78,7 +78,7 @@ export function readHosted(options: HostedModelOptions, protocol: Protocol): Hos
   const settings = readSettings(options, protocol.wanted);
   return {
     ...settings,
-    context: { ...settings.context, origin: url.origin },
+    context: { ...settings.context, origin: url.origin, path: url.pathname },
     url,
     headers: requestHeaders({ ...protocol.headers, ...options.headers }),
     fetch: () => options.fetch ?? globalThis.fetch,

@@ -55,4 +55,31 @@ for (const make of MAKERS) {
       `error sending request for url (http://models.example:8080): client error (Connect): ${shown}`,
     );
   });
+
+  Deno.test(`${make.name}() tells the operator which path a server does not know, and nothing else of its address`, async () => {
+    const { fetch } = fakeFetch({ status: 404, reads: ["404 page not found"] });
+    const baseURL = "http://user:pass-very-secret@models.example/proxy/sk-very-secret?key=query-very-secret";
+    const model = make({ model: "m", apiKey: "sk-very-secret", baseURL, fetch });
+    const { code, message, fields } = failureOf(await outcomeOf(model));
+    assert.equal(code, "model_not_found");
+    const rest = { anthropic: "v1/messages", openaiChat: "chat/completions", openaiResponses: "responses" };
+    assert.equal(fields.reason, `nothing found at /proxy/[key]/${rest[make.name as keyof typeof rest]}`);
+    // Anthropic's adapter puts the version there itself.
+    const hint = make === anthropic ? "" : "; most servers want a base URL with its /v1";
+    assert.equal(message, `Cannot get an answer from m: found HTTP status 404, wanted 200${hint}`);
+  });
 }
+
+Deno.test("a base URL is not doubted that has a version in it, or whose server knows no such model", async () => {
+  for (
+    const [baseURL, message] of [
+      ["http://models.example/v1", "Not Found"],
+      ["http://models.example/v1beta/openai/", "Not Found"],
+      ["http://models.example", 'model "m" not found, try pulling it first'],
+    ] as const
+  ) {
+    const { fetch } = fakeFetch({ status: 404, reads: [JSON.stringify({ error: { message } })] });
+    const failure = failureOf(await outcomeOf(openaiChat({ model: "m", baseURL, fetch })));
+    assert.match(failure.message, /found HTTP status 404, wanted 200$/);
+  }
+});
