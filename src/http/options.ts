@@ -28,7 +28,7 @@ import type { Log } from "./log.ts";
 
 /** Settings of `createApp()`. */
 export interface AppOptions {
-  /** Agents by name; `default` answers requests that name none. */
+  /** Agents by name; `default` answers requests that name none, which are refused where there is no such agent. */
   readonly agents: Readonly<Record<string, Agent>>;
   /** Where sessions live. */
   readonly store: Store;
@@ -71,14 +71,24 @@ const RULES: Rules<AppOptions> = {
 };
 const options = optionsOf(RULES, ["agents", "store"]);
 
+/** What an agent may be called: requests name it in bodies, in a query and in a path, and the log between words. */
+const AGENT_NAME = /^[^\s\p{Cc}]{1,128}$/u;
+
 /**
- * Throws where an option of an app is unknown or of another kind, and where there is no agent.
+ * Throws where an option of an app is unknown or of another kind, and where there is no agent, or one that has no name.
  *
  * @throws {TypeError} Naming the option, what was found and what is wanted.
  */
 export function requireAppOptions(found: AppOptions): void {
   requireOptions("make the app", found, options);
-  if (Object.keys(found.agents).length === 0) {
+  const names = Object.keys(found.agents);
+  if (names.length === 0) {
     throw new TypeError("Cannot make the app: found no agent, wanted at least one in `agents`");
   }
+  const wrong = names.find((name) => !AGENT_NAME.test(name));
+  if (wrong === undefined) return;
+  throw new TypeError(
+    `Cannot make the app: found an agent of the name ${JSON.stringify(wrong.slice(0, 128))}, ` +
+      "wanted 1 to 128 characters without a blank",
+  );
 }

@@ -27,6 +27,8 @@ import { compactTranscript, readTranscript } from "../../src/transcripts.ts";
 
 const model = scripted({ script: () => ({ text: "Hello." }) });
 const store = memoryStore();
+/** What is said of a name that no agent can have. */
+const NAME = /make the app: found an agent of the name ".*", wanted 1 to 128 characters without a blank/;
 const tool = { name: "add", description: "Adds", input: z.object({}), execute: () => "" };
 
 const languageModel = {
@@ -103,6 +105,9 @@ Deno.test.each(
     ["agent", null, /make the agent default: found null, wanted an object with model/],
     ["app", { agents: [] }, /agents: found an empty list, wanted agents by name/],
     ["app", { agents: undefined }, /agents: found nothing, wanted agents by name/],
+    ...["", " x", "my agent", "a\nb", "x".repeat(129)].map((name) =>
+      ["app", { agents: { default: { model }, [name]: { model } } }, NAME] as const
+    ),
     [
       "app",
       { store: "memory" },
