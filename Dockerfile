@@ -3,7 +3,7 @@ FROM denoland/deno:2.9.6
 WORKDIR /app
 COPY deno.json deno.lock ./
 COPY tools ./tools
-COPY main.ts compose.ts config.ts ./
+COPY main.ts compose.ts config.ts own_options.ts ./
 COPY src ./src
 RUN deno install --frozen --entrypoint main.ts && deno cache --frozen main.ts && mkdir .selvage && chown deno:deno .selvage
 

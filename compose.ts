@@ -1,6 +1,6 @@
 /**
- * From settings to the options of `createApp()`: models, the agent, limits, and the module of `SELVAGE_CONFIG` over
- * them. Neither the environment nor `Deno` is known here.
+ * From settings to the options of `createApp()`: models, the agent, limits, and the options of a module over them.
+ * Neither the environment nor `Deno` is known here.
  *
  * @module
  */
@@ -23,20 +23,6 @@ import { knownAgent } from "./src/loop/ready.ts";
 import type { Model } from "./src/ports.ts";
 import { mcpTools } from "./src/tools/mcp.ts";
 import { workspaceTools } from "./src/tools/workspace.ts";
-
-/** What a module of options may have: all but what ends the service. */
-const OPTIONS: Readonly<Record<Exclude<keyof AppOptions, "drain">, true>> = {
-  agents: true,
-  store: true,
-  auth: true,
-  limits: true,
-  maxBodyBytes: true,
-  cors: true,
-  log: true,
-  logContent: true,
-  clock: true,
-  newId: true,
-};
 
 /** Makes a model out of its name; several, with commas, are one with fallbacks. */
 function makeModel(
@@ -246,37 +232,4 @@ export function cannotOpenStore(path: string, { SELVAGE_KV: set }: Config, error
     `Cannot start: SELVAGE_KV is ${shown}${set === undefined ? " by default" : ""}, ${why}`,
     { cause: error },
   );
-}
-
-/**
- * The options that a module exports as its default; they take the place of those of the environment.
- *
- * @param path Where the module is, as a path.
- * @param from The folder from which a path counts that is not absolute.
- * @throws SelvageError `bad_config` where it cannot be loaded, or exports something else.
- */
-export async function loadOptions(path: string, from: string): Promise<Partial<AppOptions>> {
-  const fail = (what: string, cause?: unknown): never => {
-    throw new SelvageError("bad_config", `Cannot start: SELVAGE_CONFIG is ${JSON.stringify(path)}${what}`, {
-      cause,
-    });
-  };
-  const refuse = (found: string): never =>
-    fail(
-      `: found ${found}, wanted a module whose default export is an object of ${
-        Object.keys(OPTIONS).join(", ")
-      }`,
-    );
-  const [{ resolve }, { pathToFileURL }] = await Promise.all([import("node:path"), import("node:url")]);
-  const url = pathToFileURL(resolve(from, path)).href;
-  const module = await import(url).catch((error) => {
-    // What its own code has thrown, or Deno has found, is a sentence of its own.
-    const message: string = error instanceof Error ? error.message : String(error);
-    return fail(`, which does not load: ${message.replace(/\.+$/, "")}`, error);
-  });
-  const found: unknown = module.default;
-  if (typeof found !== "object" || found === null) return refuse(`a default export that is ${typeof found}`);
-  const unknown = Object.keys(found).find((name) => !Object.hasOwn(OPTIONS, name));
-  if (unknown !== undefined) return refuse(`the unknown option ${unknown}`);
-  return found;
 }

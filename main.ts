@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { cannotOpenStore, loadOptions, logFrom, optionsFrom } from "./compose.ts";
+import { cannotOpenStore, logFrom, optionsFrom } from "./compose.ts";
 import { type Config, parseConfig } from "./config.ts";
+import { loadOptions, withoutEffect } from "./own_options.ts";
 import { SelvageError } from "./src/core/errors.ts";
 import { isLoopback } from "./src/http/auth.ts";
 import { type App, type AppOptions, createApp, Drain } from "./src/http/mod.ts";
@@ -127,6 +128,7 @@ try {
   const { SELVAGE_CONFIG: path, SELVAGE_API_KEYS: keys } = config;
   const own = path === undefined ? {} : await loadOptions(path, Deno.cwd());
   options = optionsFrom(config, own);
+  for (const sentence of withoutEffect(own, (name) => Boolean(Deno.env.get(name)))) say(sentence);
   isShut = keys !== undefined || own.auth !== undefined;
   const isDeploy = config.DENO_DEPLOY !== undefined || config.DENO_DEPLOYMENT_ID !== undefined;
   if (isDeploy && !isShut) {

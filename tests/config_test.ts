@@ -1,6 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok, rejects, throws } from "node:assert/strict";
-import { cannotOpenStore, loadOptions, optionsFrom } from "../compose.ts";
+import { cannotOpenStore, optionsFrom } from "../compose.ts";
 import { parseConfig } from "../config.ts";
+import { loadOptions } from "../own_options.ts";
 import { SelvageError } from "../src/core/errors.ts";
 import { ownTools } from "../src/loop/tool_set.ts";
 import { scripted } from "../src/models/scripted.ts";

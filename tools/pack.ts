@@ -11,7 +11,15 @@ import config from "../deno.json" with { type: "json" };
 import { run, runDeno } from "./_run.ts";
 
 /** Sources that a package for npm has no use for: the composition root, and what the page is built from. */
-const LEFT_OUT = ["main.ts", "config.ts", "compose.ts", "src/web/base/", "src/web/doctor/", "src/web/chat/"];
+const LEFT_OUT = [
+  "main.ts",
+  "config.ts",
+  "compose.ts",
+  "own_options.ts",
+  "src/web/base/",
+  "src/web/doctor/",
+  "src/web/chat/",
+];
 
 const COMMAND = `#!/usr/bin/env node
 import "../src/cli.js";

@@ -209,10 +209,36 @@ Deno.test("a server takes its options from the module of SELVAGE_CONFIG", async 
   const second = await post(url, { input: "list units", stream: false });
   equal(second.status, 429);
   await second.text();
+  ok(!server.log.join("\n").includes("no effect"), server.log.join("\n"));
   await Deno.writeTextFile(module, `export default { limit: 1 };`);
   const { text } = await startRefused(env);
   match(text, /SELVAGE_CONFIG is .*: found the unknown option limit, wanted a module/);
   match((await startRefused({ ...env, SELVAGE_CONFIG: `${module}x` })).text, /SELVAGE_CONFIG is/);
+});
+
+Deno.test("a start says which variables have no effect beside the module of SELVAGE_CONFIG", async () => {
+  await using folder = await tempKv();
+  const module = folder.path.replace("kv.sqlite3", "options.ts");
+  const imported = new URL("../../src/mod.ts", import.meta.url).href;
+  await Deno.writeTextFile(
+    module,
+    `import { clerk, scripted } from "${imported}";
+     export default { agents: { default: { model: scripted({ script: clerk }) } }, limits: {} };`,
+  );
+  const env = {
+    SELVAGE_KV: ":memory:",
+    SELVAGE_CONFIG: module,
+    SELVAGE_WINDOW: "20000",
+    SELVAGE_MODEL: "",
+    SELVAGE_COMPACT_AT: "0.5",
+    SELVAGE_MAX_TOKENS: "5",
+    SELVAGE_RETENTION: "1h",
+  };
+  await using server = await startServer(env);
+  deepEqual(server.log.filter((line) => line.includes("effect")), [
+    "SELVAGE_CONFIG has agents of its own: SELVAGE_WINDOW, SELVAGE_COMPACT_AT have no effect",
+    "SELVAGE_CONFIG has limits of its own: SELVAGE_MAX_TOKENS has no effect",
+  ]);
 });
 
 const REFUSED: readonly (readonly [string, Record<string, string>, RegExp])[] = [
