@@ -7,15 +7,7 @@
 import { type Config, providerOf, requireKeys } from "./config.ts";
 import { computeBudget } from "./src/compaction/budget.ts";
 import { SelvageError } from "./src/core/errors.ts";
-import {
-  apiKeys,
-  type AppOptions,
-  type Limits,
-  lineLog,
-  type Log,
-  type LogLevel,
-  openAccess,
-} from "./src/http/mod.ts";
+import { apiKeys, type AppOptions, type Limits, lineLog, type Log, type LogLevel } from "./src/http/mod.ts";
 import { anthropic, clerk, fallback, openaiChat, openaiResponses, scripted } from "./src/models/mod.ts";
 import { systemClock } from "./src/loop/clock.ts";
 import { fixedTokens } from "./src/loop/measures.ts";
@@ -192,7 +184,7 @@ export function optionsFrom(config: Config, own: Partial<AppOptions> = {}): Omit
   const { SELVAGE_API_KEYS: keys, SELVAGE_CORS: cors } = config;
   return {
     agents: own.agents ?? makeAgents(config),
-    auth: keys === undefined ? openAccess({ origins: cors }) : apiKeys(keys),
+    ...(keys === undefined ? {} : { auth: apiKeys(keys) }),
     limits: limitsFrom(config),
     // What is made of a body takes several times its bytes.
     maxBodyBytes: config.SELVAGE_MEMORY_MB * 1_048_576 / 4,

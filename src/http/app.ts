@@ -63,11 +63,11 @@ export type App = Hono;
 export function createApp(options: AppOptions): App {
   requireAppOptions(options);
   for (const [name, agent] of Object.entries(options.agents)) requireFit(name, agent);
-  const auth = options.auth ?? openAccess();
   // The default router compiles all routes before the first request is answered, which takes longer than its turn.
   const app = new Hono<AppEnv>({ router: new TrieRouter() });
 
   const { clock = systemClock, maxBodyBytes = MAX_BODY_BYTES, log, cors = [], drain = new Drain() } = options;
+  const { auth = openAccess({ origins: cors }) } = options;
   const store = watchStore(options.store, clock);
   const notes = new Notes();
 

@@ -32,7 +32,7 @@ export interface AppOptions {
   readonly agents: Readonly<Record<string, Agent>>;
   /** Where sessions live. */
   readonly store: Store;
-  /** Who may call. Default: `openAccess()`, this machine only. */
+  /** Who may call. Default: `openAccess()`, this machine only, and pages of `cors`. */
   readonly auth?: Auth;
   /** How much a caller may have: the same for all, or by caller. Default: no limits but those of the agents. */
   readonly limits?: LimitsOf;

@@ -59,6 +59,14 @@ Deno.test("the id that a request brings is the id of its response, where it is f
   for (const bad of ["a b", "a\u00e9", '"}', "x".repeat(129)]) notEqual(await idOf(bad), bad);
 });
 
+Deno.test("pages of listed origins may call an app that asks nobody who they are", async () => {
+  const agents = { default: { model: scripted({ script: () => ({ text: "Hi." }) }) } };
+  const app = createApp({ agents, store: memoryStore(), cors: [APP] });
+  const statusFor = async (origin: string) =>
+    (await app.request("http://localhost/v1/sessions", { headers: { origin } })).status;
+  deepEqual([await statusFor(APP), await statusFor("https://evil.example")], [200, 403]);
+});
+
 Deno.test("pages of listed origins may call, with credentials; those of others may not", async () => {
   const app = makeApp({ cors: [APP, "http://localhost:5173"] });
   const preflight = (origin: string) =>
