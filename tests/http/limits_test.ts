@@ -64,6 +64,26 @@ Deno.test("a repeated request with an idempotency key is not charged again", asy
   deepEqual(await statuses([turn(app)]), [429]);
 });
 
+Deno.test("a request that was refused for its number begins when it comes again with its key, and once", async () => {
+  const clock = new ManualClock();
+  const app = makeApp(clock, { limits: { turnsPerMinute: 1 } });
+  deepEqual(await statuses([turn(app)]), [200]);
+  const keyed = async (): Promise<readonly unknown[]> => {
+    let isOver = false;
+    const sent = turn(app, "local", { "idempotency-key": "k" }).finally(() => isOver = true);
+    // A twin of it elsewhere may be about to begin: that is waited for.
+    while (!isOver) await clock.advance(50);
+    const response = await sent;
+    const { turn: id, code } = await response.json();
+    return [response.status, response.headers.get("idempotency-replayed"), code ?? id];
+  };
+  for (let n = 0; n < 2; n++) deepEqual(await keyed(), [429, null, "rate_limited"]);
+  await clock.advance(60_000);
+  const [status, isReplay, id] = await keyed();
+  deepEqual([status, isReplay], [200, null]);
+  deepEqual(await keyed(), [200, "true", id]);
+});
+
 for (
   const limits of [{ turnsPerMinute: 1 }, { concurrentTurns: 1 }, { turnsPerMinute: 1, concurrentTurns: 1 }]
 ) {
