@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { startServer } from "../support/server.ts";
+import { type Frame, readFrames } from "../support/sse.ts";
 
 const readme = await Deno.readTextFile("README.md");
 const config = JSON.parse(await Deno.readTextFile("deno.json"));
@@ -22,6 +23,40 @@ Deno.test("README shows what the curl example really prints", async () => {
   const tail = shown.slice(gap + 1).filter((line) => line !== "");
   deepEqual(shown.slice(0, gap - 1), printed.slice(0, gap - 1), "up to the gap");
   deepEqual(tail, printed.slice(-tail.length), "after the gap");
+});
+
+Deno.test("docs/http.md shows a turn that can be left, read on, told something and ended, each by a curl", async () => {
+  const text = await Deno.readTextFile("docs/http.md");
+  const [, part = ""] = /^## A turn to practise on$(.*?)^## /ms.exec(text) ?? [];
+  const [begin, readOn, say, end] = [...part.matchAll(/^ {4}curl (.*)$/gm)].map(([, words = ""]) => words);
+  await using server = await startServer({ SELVAGE_KV: ":memory:" });
+  let seen: Frame | undefined;
+  /** Does what a command does, for the turn that was seen. */
+  async function curl(words = ""): Promise<Response> {
+    const [turn = "", number = ""] = seen?.id?.split(":") ?? [];
+    const meant = words.replaceAll("TURN:52", `TURN:${number}`).replaceAll("TURN", turn);
+    const [, path = ""] = /http:\/\/127\.0\.0\.1:8000(\S+)/.exec(meant) ?? [];
+    const body = / -d '(.*)'$/.exec(meant)?.[1] ?? null;
+    const [, name, value = ""] = / -H '(.*?): (.*)'/.exec(meant) ?? [];
+    const headers = name === undefined ? {} : { [name]: value };
+    const method = body === null && !meant.includes("-X POST") ? "GET" : "POST";
+    return await fetch(`${server.url}${path}`, { method, body, headers });
+  }
+  for await (const frame of readFrames(await curl(begin))) {
+    seen = frame;
+    if (frame.event === "tool.result") break;
+  }
+  const rest = readFrames(await curl(readOn));
+  equal((await rest.next()).value?.id, seen?.id?.replace(/\d+$/, (number) => `${Number(number) + 1}`));
+  equal((await (await curl(say)).json()).message, 0);
+  const told: (string | undefined)[] = [];
+  let ended: Promise<unknown> | undefined;
+  for await (const { event } of rest) {
+    told.push(event);
+    if (event === "user.message") ended = curl(end).then((response) => response.json());
+  }
+  equal(told.at(-1), "turn.finished");
+  deepEqual(await ended, { turn: seen?.id?.split(":")[0], cancelled: true });
 });
 
 Deno.test("README stays as short as CONTRIBUTING asks", async () => {
