@@ -8,6 +8,7 @@
 import type { Clock } from "../ports.ts";
 import { giveBack } from "./_bytes.ts";
 import { type ErrorContext, unreachable } from "./_errors.ts";
+import { Utf8Stream } from "./_utf8.ts";
 import { watched } from "./_wait.ts";
 
 /** What {@link connect} needs. */
@@ -163,18 +164,16 @@ export async function connect(url: string, options: ConnectOptions): Promise<Con
   }
 
   async function readText(maxBytes: number): Promise<string> {
-    // It would take a byte order mark away in front of later reads as well: see _read_stream.
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const decoder = new Utf8Stream();
     let text = "";
     let room = maxBytes;
     while (room > 0) {
       const bytes = await read();
       if (bytes === null) break;
-      text += decoder.decode(bytes.subarray(0, room), { stream: true });
+      text += decoder.decode(bytes.subarray(0, room));
       room -= bytes.length;
     }
-    text += decoder.decode();
-    return text.startsWith("\ufeff") ? text.slice(1) : text;
+    return text + decoder.decode();
   }
 
   try {

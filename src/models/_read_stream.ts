@@ -6,6 +6,7 @@ import type { Assembler } from "./_assembler.ts";
 import { badResponse, type ErrorContext, refusal, streamCut } from "./_errors.ts";
 import type { Connection } from "./_http.ts";
 import { parseRetryAfter } from "./_retry.ts";
+import { Utf8Stream } from "./_utf8.ts";
 import { readOut } from "./_wait.ts";
 
 /** The most bytes of an error body that are read. */
@@ -57,9 +58,7 @@ export interface StreamReader {
 
 /** Reads an answer from its stream. */
 export function readStream(connection: Connection, answer: Assembler, context: ErrorContext): StreamReader {
-  // In Deno 2.9.6 one that takes a byte order mark away does so in front of later reads as well, where it is text. The
-  // parser takes away the first.
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const decoder = new Utf8Stream();
   let isStream = false;
   let received = 0;
   let idle = 0;
@@ -99,7 +98,7 @@ export function readStream(connection: Connection, answer: Assembler, context: E
       idle += bytes?.length ?? 0;
       cut = bytes === null;
       // Not every server ends its last frame: the blank line in its place costs nothing.
-      parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes, { stream: true }));
+      parser.feed(bytes === null ? `${decoder.decode()}\n\n` : decoder.decode(bytes));
       const events = answer.drain();
       if (events.length > 0) {
         idle = 0;
