@@ -124,11 +124,12 @@ let store: Store;
 /** Whether whoever calls has to show who it is. */
 let isShut: boolean;
 try {
-  config = parseConfig(Deno.env.toObject());
+  const env = Deno.env.toObject();
+  config = parseConfig(env);
   const { SELVAGE_CONFIG: path, SELVAGE_API_KEYS: keys } = config;
   const own = path === undefined ? {} : await loadOptions(path, Deno.cwd());
   options = optionsFrom(config, own);
-  for (const sentence of withoutEffect(own, (name) => Boolean(Deno.env.get(name)))) say(sentence);
+  for (const sentence of withoutEffect(own, (name) => (env[name] ?? "") !== "")) say(sentence);
   isShut = keys !== undefined || own.auth !== undefined;
   const isDeploy = config.DENO_DEPLOY !== undefined || config.DENO_DEPLOYMENT_ID !== undefined;
   if (isDeploy && !isShut) {
