@@ -89,6 +89,6 @@ export function requireAppOptions(found: AppOptions): void {
   if (wrong === undefined) return;
   throw new TypeError(
     `Cannot make the app: found an agent of the name ${JSON.stringify(wrong.slice(0, 128))}, ` +
-      "wanted 1 to 128 characters without a blank",
+      "wanted 1 to 128 characters, none of them a blank or a control character",
   );
 }

@@ -28,7 +28,8 @@ import { compactTranscript, readTranscript } from "../../src/transcripts.ts";
 const model = scripted({ script: () => ({ text: "Hello." }) });
 const store = memoryStore();
 /** What is said of a name that no agent can have. */
-const NAME = /make the app: found an agent of the name ".*", wanted 1 to 128 characters without a blank/;
+const NAME =
+  /make the app: found an agent of the name ".*", wanted 1 to 128 characters, none of them a blank or a control character/;
 const tool = { name: "add", description: "Adds", input: z.object({}), execute: () => "" };
 
 const languageModel = {
