@@ -202,8 +202,8 @@ export function codeOfStatus(status: number): string {
 }
 
 /** What may be why a path is not known, unless it is the model: a base URL that was given without its version. */
-function versionHint({ code, message }: UpstreamError, { path = "/v1" }: ErrorContext): string {
-  const isDoubtful = !/\/v\d/.test(path) && !/model/i.test(`${code} ${message}`);
+function versionHint({ code, message }: UpstreamError, { path }: ErrorContext): string {
+  const isDoubtful = path !== undefined && !/\/v\d/.test(path) && !/model/i.test(`${code} ${message}`);
   return isDoubtful ? "; most servers want a base URL with its /v1" : "";
 }
 
