@@ -71,7 +71,11 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
     // No stream of bytes: it comes from a `fetch` of somebody's own.
     const plain = body.getReader();
     return {
-      read: async () => (await plain.read()).value ?? null,
+      async read() {
+        const { value = null } = await plain.read();
+        if (value === null || value instanceof Uint8Array) return value;
+        throw new TypeError(`The body gave ${typeof value}, wanted bytes`);
+      },
       cancel: () => plain.cancel(),
     };
   }

@@ -56,6 +56,14 @@ for (const make of MAKERS) {
     );
   });
 
+  Deno.test(`${make.name}() takes a body of text from a fetch of somebody's own for an answer that did not come`, async () => {
+    const body = new ReadableStream({ pull: (controller) => controller.enqueue("data: {}\n\n") });
+    const fetch = () => Promise.resolve(new Response(body));
+    const { code, cause } = failureOf(await outcomeOf(make({ model: "m", maxRetries: 0, fetch })));
+    assert.equal(code, "model_unreachable");
+    assert.match(String(cause), /The body gave string, wanted bytes/);
+  });
+
   Deno.test(`${make.name}() tells the operator which path a server does not know, and nothing else of its address`, async () => {
     const { fetch } = fakeFetch({ status: 404, reads: ["404 page not found"] });
     const baseURL = "http://user:pass-very-secret@models.example/proxy/sk-very-secret?key=query-very-secret";
