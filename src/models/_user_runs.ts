@@ -5,29 +5,42 @@
 import type { FilePart, Message, TextPart, UserMessage } from "../core/message.ts";
 import { isBlank } from "./_texts.ts";
 
-/** Joins user messages; what was joined once stays the same message for as long as its last one lives. */
-export class UserRuns {
-  // By the message that was joined to those before it. Messages are values: one that was sent is never edited.
-  readonly #joined = new WeakMap<UserMessage, { readonly before: UserMessage; readonly both: UserMessage }>();
+/** A conversation as it was sent last. */
+interface Sent {
+  readonly messages: Message[];
+  readonly joined: Message[];
+}
 
-  /** The messages with every run of user messages as one. */
+/** Joins user messages; what was joined once stays the same message for as long as the conversation grows. */
+export class UserRuns {
+  // By the first message. Messages are values: one that was sent is never edited.
+  readonly #sent = new WeakMap<Message, Sent>();
+
+  /** The messages with every run of user messages as one; good until the next call. */
   join(messages: readonly Message[]): readonly Message[] {
-    const joined: Message[] = [];
-    for (const message of messages) {
+    const [first] = messages;
+    if (first === undefined) return messages;
+    const sent = this.#sentOf(first, messages);
+    const { joined } = sent;
+    // A history is long and grows at its end: what was sent is not looked at, but for whether it is the same.
+    for (let at = sent.messages.length; at < messages.length; at++) {
+      const message = messages[at] as Message;
       const last = joined.at(-1);
       if (message.role === "user" && last?.role === "user") {
-        joined[joined.length - 1] = this.#both(last, message);
+        joined[joined.length - 1] = joinTwo(last, message);
       } else joined.push(message);
+      sent.messages.push(message);
     }
     return joined;
   }
 
-  #both(before: UserMessage, message: UserMessage): UserMessage {
-    const known = this.#joined.get(message);
-    if (known?.before === before) return known.both;
-    const both = joinTwo(before, message);
-    this.#joined.set(message, { before, both });
-    return both;
+  /** What was sent of a conversation, where these messages go on with it; nothing of it where they do not. */
+  #sentOf(first: Message, messages: readonly Message[]): Sent {
+    const found = this.#sent.get(first);
+    if (found?.messages.every((message, at) => message === messages[at])) return found;
+    const sent = { messages: [], joined: [] };
+    this.#sent.set(first, sent);
+    return sent;
   }
 }
 

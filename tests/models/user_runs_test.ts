@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Message } from "../../src/core/message.ts";
 import { openaiChat } from "../../src/models/openai_chat.ts";
+import { UserRuns } from "../../src/models/_user_runs.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { startDouble } from "../support/openai_double.ts";
 import type { Json } from "../support/wire_json.ts";
@@ -86,6 +87,26 @@ Deno.test("a user message behind one that was sent already leaves what stands be
     const [anew] = await chatOf(structuredClone(messages));
     assert.equal([first, second, third][at], anew);
   }
+});
+
+Deno.test("UserRuns looks at no message again of a conversation that grows", () => {
+  let looks = 0;
+  const counted = (message: Message): Message =>
+    Object.defineProperty({ ...message }, "role", {
+      get: () => {
+        looks++;
+        return message.role;
+      },
+    });
+  const history = Array.from({ length: 400 }, (_, n) => counted(n % 2 === 0 ? user(`${n}`) : said));
+  const runs = new UserRuns();
+  runs.join(history);
+  looks = 0;
+  const grown = [...history, counted(user("One.")), counted(user("Two."))];
+  assert.deepEqual(runs.join(grown).at(-1), user("One.\n\nTwo."));
+  assert.ok(looks < 10, `found ${looks} looks`);
+  // Another one that begins alike is not taken for it.
+  assert.equal(runs.join(history.slice(0, 300)).length, 300);
 });
 
 Deno.test("startDouble() refuses two user messages in a row, where it is as strict as a template", async () => {
