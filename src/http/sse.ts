@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { ask, type Asked } from "../loop/iteration.ts";
 import { callLater } from "../loop/later.ts";
 import type { Clock } from "../ports.ts";
 
@@ -67,7 +68,11 @@ export function sseStream<Event>(
   events: AsyncGenerator<Event, void>,
   { encode, clock, onLeave, last = () => "", fault, onEnd = () => {} }: SseOptions<Event>,
 ): ReadableStream<Uint8Array> {
-  let pending: Promise<IteratorResult<Event, void>> | null = null;
+  /** Whether an event was asked for that has not come. */
+  let isAsked = false;
+  /** What has come and was not taken. */
+  let come: IteratorResult<Event, void> | null = null;
+  let broken: { readonly error: unknown } | null = null;
   let wake = (): void => {};
   let written = clock.now();
   let isClosed = false;
@@ -93,13 +98,40 @@ export function sseStream<Event>(
     await events.return();
   }
 
-  /** The next event; null after a silence. */
-  function next(): Promise<IteratorResult<Event, void> | null> {
-    const waited = pending ??= events.next();
-    return new Promise((resolve, reject) => {
-      wake = () => resolve(null);
-      waited.then(resolve, reject);
-    });
+  const asked: Asked<Event> = {
+    resolve(result) {
+      isAsked = false;
+      come = result;
+      wake();
+    },
+    reject(error) {
+      isAsked = false;
+      broken = { error };
+      wake();
+    },
+  };
+
+  /** Has the next event come; says whether it is there. */
+  function isThere(): boolean {
+    if (!isAsked && come === null && broken === null) {
+      isAsked = true;
+      ask(events, asked);
+    }
+    return come !== null || broken !== null;
+  }
+
+  /** What has come; null where nothing has. */
+  function taken(): IteratorResult<Event, void> | null {
+    if (broken !== null) throw broken.error;
+    const result = come;
+    come = null;
+    return result;
+  }
+
+  /** Waits for the next event, or for a silence. */
+  async function next(): Promise<IteratorResult<Event, void> | null> {
+    if (!isThere()) await new Promise<void>((resolve) => wake = resolve);
+    return taken();
   }
 
   return new ReadableStream<Uint8Array>({
@@ -116,15 +148,19 @@ export function sseStream<Event>(
         try {
           result = await next();
           while (result !== null && result.done !== true) {
-            pending = null;
             text += encode(result.value);
             if (text.length >= WRITE_CHARS) break;
             // Of an event that has nothing to say the client need not hear.
-            result = text === "" ? await next() : await soon(pending = events.next());
+            if (text === "") result = await next();
+            else {
+              for (let turn = 0; !isThere() && turn < TURNS; turn++) await NOW;
+              // What came before a failure is sent before it.
+              result = broken === null ? taken() : null;
+            }
           }
         } catch (error) {
           // Not the events have failed, but what is made of them: they are not to wait for a reader that is gone.
-          if (pending === null) await leave();
+          if (broken === null) await leave();
           if (fault === undefined) throw error;
           result = { done: true, value: undefined };
           rest = () => fault(error);
@@ -170,12 +206,4 @@ export function sseResponse<Event>(
 ): Response {
   const stream = sseStream(events, { ...options, onLeave: leave });
   return new Response(stream, { headers: { ...SSE_HEADERS, ...headers } });
-}
-
-/** What a promise has, or will have before anything new can come in; null where that is not known, or where it fails. */
-async function soon<T>(promise: Promise<T>): Promise<T | null> {
-  let value: T | null = null;
-  promise.then((result) => value = result, () => undefined);
-  for (let turn = 0; value === null && turn < TURNS; turn++) await NOW;
-  return value;
 }

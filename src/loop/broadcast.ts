@@ -6,7 +6,7 @@
  * @module
  */
 import { eventNumber, type TurnEnd, type TurnEvent } from "./events.ts";
-import { DONE } from "./iteration.ts";
+import { ask, type Asked, DONE, type Taken } from "./iteration.ts";
 import { type Read, Reader } from "./reader.ts";
 
 /** One reader of a turn. */
@@ -37,7 +37,10 @@ export class Broadcast {
   /** Events that came before those which are held. */
   #gone = 0;
   #first = 0;
-  #step: Promise<void> | null = null;
+  /** Whether the turn was asked for an event that has not come. */
+  #isAsking = false;
+  /** Told when that has come. */
+  #step: PromiseWithResolvers<void> | null = null;
   #isDone = false;
   #failure: { readonly error: unknown } | null = null;
 
@@ -89,7 +92,12 @@ export class Broadcast {
    * @throws What the turn threw.
    */
   async advance(): Promise<void> {
-    if (!this.#isDone) await (this.#step ??= this.#take());
+    if (!this.#isDone) {
+      this.#step ??= Promise.withResolvers();
+      const { promise } = this.#step;
+      this.#more();
+      await promise;
+    }
     if (this.#failure !== null) throw this.#failure.error;
   }
 
@@ -118,7 +126,7 @@ export class Broadcast {
       this.#readers.delete(reader);
       return DONE;
     },
-    more: () => void (this.#step ??= this.#take()),
+    more: () => this.#more(),
     leave: (reader) => {
       this.#readers.delete(reader);
       reader.wake();
@@ -157,24 +165,59 @@ export class Broadcast {
     }
   }
 
-  /** Takes one more event. What the turn throws is told to each reader that waits, and never thrown here. */
-  async #take(): Promise<void> {
-    try {
-      const { done, value } = await this.#source.next();
-      const isOurs = done !== true && this.#isOurs(value);
-      // Hardly ever has it to be waited for: a promise for each delta would be one too many.
-      if (done !== true && (isOurs === true || await isOurs)) this.#hold(value);
-      else {
-        this.#isDone = true;
-        await this.#source.return();
+  /** Asks the turn for one more event. */
+  #more(): void {
+    if (this.#isAsking || this.#isDone) return;
+    this.#isAsking = true;
+    ask(this.#source, this.#asked);
+  }
+
+  /** Takes it. Readers have it within the same call: no promise stands between the turn and its client's stream. */
+  readonly #asked: Asked<TurnEvent> = {
+    resolve: (taken) => {
+      try {
+        const isOurs = taken.done !== true && this.#isOurs(taken.value);
+        if (isOurs === true) this.#take(taken.value);
+        // Hardly ever has it to be waited for.
+        else void this.#takeOrEnd(taken, isOurs);
+      } catch (error) {
+        this.#fail(error);
       }
-    } catch (error) {
-      this.#failure = { error };
+    },
+    reject: (error) => this.#fail(error),
+  };
+
+  async #takeOrEnd({ done, value }: Taken<TurnEvent>, isOurs: boolean | Promise<boolean>): Promise<void> {
+    try {
+      if (done !== true && await isOurs) return this.#take(value);
       this.#isDone = true;
-      for (const reader of this.#readers) reader.fail(error);
+      await this.#source.return();
+      this.#tell();
+    } catch (error) {
+      this.#fail(error);
     }
+  }
+
+  #take(event: TurnEvent): void {
+    this.#hold(event);
+    this.#tell();
+  }
+
+  /** What the turn has thrown is told to each reader that waits, and never thrown here. */
+  #fail(error: unknown): void {
+    this.#failure = { error };
+    this.#isDone = true;
+    for (const reader of this.#readers) reader.fail(error);
+    this.#tell();
+  }
+
+  /** There is one more, or there will be none. */
+  #tell(): void {
+    const step = this.#step;
     this.#step = null;
+    this.#isAsking = false;
     for (const reader of this.#readers) reader.wake();
+    step?.resolve();
     if (this.#isDone) this.#onEnd();
   }
 }

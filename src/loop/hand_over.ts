@@ -44,7 +44,7 @@ class HandOver<Event> extends Iteration<Event> {
     return this.#isOver ? DONE : null;
   }
 
-  protected ask(): void {
+  protected want(): void {
     if (this.#work === null) this.#work = this.#run();
     else this.#goOn?.resolve();
   }

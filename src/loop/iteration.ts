@@ -11,20 +11,35 @@ export type Taken<Item> = IteratorResult<Item, void>;
 /** No more comes. */
 export const DONE = { done: true, value: undefined } as const;
 
+/** Somebody who waits for an item: what a promise has, or what saves one. */
+export interface Asked<Item> {
+  resolve(taken: Taken<Item>): void;
+  reject(error: unknown): void;
+}
+
 /** Gives one item at a time to whoever asks; who asks for several at once gets them in order. */
 export abstract class Iteration<Item> implements AsyncGenerator<Item, void> {
-  #asked: PromiseWithResolvers<Taken<Item>> | null = null;
+  #asked: Asked<Item> | null = null;
+  /** What the last call of `next` waits for. */
+  #next: Promise<Taken<Item>> | null = null;
 
   next(): Promise<Taken<Item>> {
-    if (this.#asked !== null) {
+    if (this.#asked !== null && this.#next !== null) {
       const again = (): Promise<Taken<Item>> => this.next();
-      return this.#asked.promise.then(again, again);
+      return this.#next.then(again, again);
     }
-    const taken = this.take();
-    if (taken !== null) return Promise.resolve(taken);
-    const { promise } = this.#asked = Promise.withResolvers();
-    this.ask();
+    const { promise, resolve, reject } = Promise.withResolvers<Taken<Item>>();
+    this.#next = promise;
+    this.ask({ resolve, reject });
     return promise;
+  }
+
+  /** As `next`, without a promise: an item that is there is given at once. Nobody else may wait. */
+  ask(asked: Asked<Item>): void {
+    const taken = this.take();
+    if (taken !== null) return asked.resolve(taken);
+    this.#asked = asked;
+    this.want();
   }
 
   abstract return(): Promise<Taken<Item>>;
@@ -46,7 +61,7 @@ export abstract class Iteration<Item> implements AsyncGenerator<Item, void> {
   protected abstract take(): Taken<Item> | null;
 
   /** Has it come: {@link answer} is to be called when it is there. */
-  protected abstract ask(): void;
+  protected abstract want(): void;
 
   /** Whether somebody waits. */
   protected get isAsked(): boolean {
@@ -66,4 +81,10 @@ export abstract class Iteration<Item> implements AsyncGenerator<Item, void> {
     this.#asked = null;
     asked?.reject(error);
   }
+}
+
+/** Asks any iteration for its next item, without a promise where it can do so. */
+export function ask<Item>(source: AsyncIterator<Item, void>, asked: Asked<Item>): void {
+  if (source instanceof Iteration) source.ask(asked);
+  else source.next().then((taken) => asked.resolve(taken), (error) => asked.reject(error));
 }

@@ -40,7 +40,7 @@ export class Reader extends Iteration<TurnEvent> {
   wake(): void {
     if (!this.isAsked) return;
     const taken = this.take();
-    if (taken === null) this.ask();
+    if (taken === null) this.want();
     else this.answer(taken);
   }
 
@@ -53,7 +53,7 @@ export class Reader extends Iteration<TurnEvent> {
     return this.#read.take(this);
   }
 
-  protected ask(): void {
+  protected want(): void {
     this.#read.more();
   }
 }

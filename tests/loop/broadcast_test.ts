@@ -107,3 +107,22 @@ Deno.test("Broadcast counts a reader as gone that leaves while it waits", async 
   equal((await next).done, true);
   deepEqual(steps(await Array.fromAsync(broadcast.follow().events)), [0]);
 });
+
+Deno.test("Broadcast tells its readers, and not the turn, what its own question throws", async () => {
+  const thrown: unknown[] = [];
+  async function* turn(): AsyncGenerator<TurnEvent, void> {
+    try {
+      yield* count(3);
+    } catch (error) {
+      thrown.push(error);
+    }
+  }
+  const isOurs = ({ id }: TurnEvent): boolean => {
+    if (id === "t:1") throw new Error("nobody knows");
+    return true;
+  };
+  const { events } = new Broadcast(turn(), { isOurs }).follow();
+  equal((await events.next()).done, false);
+  await rejects(events.next(), /nobody knows/);
+  deepEqual(thrown, []);
+});
