@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { DONE, type Taken } from "./iteration.ts";
 
 /**
  * Iterates a source until it ends or the signal aborts. A source that ignores the signal cannot hold the turn: the
@@ -16,10 +17,10 @@
 export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncIterableIterator<T, void> {
   const iterator = source[Symbol.asyncIterator]();
   let isOver = false;
-  // Each wait has a promise of its own: a race against one for the whole stream would keep every delta until its end.
-  let fail = (_: unknown): void => {};
-  const onAbort = (): void => fail(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
+  /** Who waits. Each wait has a promise of its own: a race against one for all would keep every delta to the end. */
+  let waiting: PromiseWithResolvers<Taken<T>> | null = null;
+  /** Ends the wait for the source's answer to a `return`, which an abort does, too. */
+  let left = (): void => {};
 
   function end(): void {
     isOver = true;
@@ -36,47 +37,57 @@ export function abortable<T>(source: AsyncIterable<T>, signal: AbortSignal): Asy
     }
   }
 
+  function onAbort(): void {
+    left();
+    if (waiting === null) return;
+    fail(signal.reason);
+    void giveUp();
+  }
+
+  function fail(error: unknown): void {
+    end();
+    waiting?.reject(error);
+    waiting = null;
+  }
+
+  function give(result: IteratorResult<T>): void {
+    // It comes behind an abort.
+    if (waiting === null) return;
+    try {
+      if (result.done === true) end();
+      waiting.resolve(result as Taken<T>);
+      waiting = null;
+    } catch (error) {
+      // It is no result: nobody waits for what this would throw.
+      fail(error);
+    }
+  }
+
+  signal.addEventListener("abort", onAbort, { once: true });
   return {
     next() {
-      if (isOver) return Promise.resolve({ done: true, value: undefined });
-      return new Promise((resolve, reject) => {
-        fail = (reason) => {
-          end();
-          void giveUp();
-          reject(reason);
-        };
-        if (signal.aborted) return onAbort();
-        const onFailure = (error: unknown): void => {
-          end();
-          reject(error);
-        };
+      if (isOver) return Promise.resolve(DONE);
+      const { promise } = waiting = Promise.withResolvers();
+      if (signal.aborted) onAbort();
+      else {
         try {
           // A source that somebody else has written may give what is no promise.
-          Promise.resolve(iterator.next()).then((result) => {
-            try {
-              if (result.done === true) end();
-              resolve(result as IteratorResult<T, void>);
-            } catch (error) {
-              // Or what is no result: nobody waits for what this would throw.
-              onFailure(error);
-            }
-          }, onFailure);
+          Promise.resolve(iterator.next()).then(give, fail);
         } catch (error) {
-          onFailure(error);
+          fail(error);
         }
-      });
+      }
+      return promise;
     },
     return() {
-      if (isOver) return Promise.resolve({ done: true, value: undefined });
+      if (isOver) return Promise.resolve(DONE);
       return new Promise((resolve) => {
-        const done = (): void => {
+        left = () => {
           end();
-          resolve({ done: true, value: undefined });
+          resolve(DONE);
         };
-        // An abort ends the wait for its answer.
-        fail = done;
-        void giveUp().then(done);
-        if (signal.aborted) done();
+        void giveUp().then(left);
+        if (signal.aborted) left();
       });
     },
     [Symbol.asyncIterator]() {

@@ -82,18 +82,20 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
   // None once the body has ended: it is somebody else's then.
   let memory: ArrayBuffer | null = new ArrayBuffer(FIRST_BYTES);
   let isFull = false;
+  function taken({ done, value }: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>): Uint8Array | null {
+    // The memory went away with the read, and comes back with its bytes.
+    memory = value?.buffer ?? null;
+    isFull = value?.byteLength === memory?.byteLength;
+    if (!done) return value;
+    if (memory?.byteLength === READ_BYTES && spare.length < MAX_SPARE) spare.push(memory);
+    memory = null;
+    return null;
+  }
   return {
-    async read() {
-      if (memory === null) return null;
+    read() {
+      if (memory === null) return Promise.resolve(null);
       if (isFull && memory.byteLength < READ_BYTES) memory = spare.pop() ?? new ArrayBuffer(READ_BYTES);
-      const { done, value } = await reader.read(new Uint8Array(memory));
-      // The memory went away with the read, and comes back with its bytes.
-      memory = value?.buffer ?? null;
-      isFull = value?.byteLength === memory?.byteLength;
-      if (!done) return value;
-      if (memory?.byteLength === READ_BYTES && spare.length < MAX_SPARE) spare.push(memory);
-      memory = null;
-      return null;
+      return reader.read(new Uint8Array(memory)).then(taken);
     },
     cancel: () => reader.cancel(),
   };

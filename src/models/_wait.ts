@@ -106,24 +106,36 @@ export function watched(options: WatchOptions): Watch {
     );
   }
 
-  async function wait<T>(work: () => Promise<T>): Promise<T> {
-    let failed: { readonly cause: unknown } | undefined;
-    let value: T | undefined;
-    waitingSince = clock.now();
-    if (takeBack === null) look();
-    try {
-      value = await work();
-    } catch (cause) {
-      failed = { cause };
-    } finally {
-      waited += clock.now() - waitingSince;
-      waitingSince = null;
-    }
-    // In this order: a cancelled reader looks like the end of the body, and an aborted fetch like a failure.
+  /** The wait is over. In this order: a cancelled reader looks like the end of the body, an aborted fetch like a failure. */
+  function over(): void {
+    if (waitingSince !== null) waited += clock.now() - waitingSince;
+    waitingSince = null;
     if (signal.aborted) throw signal.reason;
     if (failure !== undefined) throw failure.error;
-    if (failed !== undefined) throw broken(failed.cause);
-    return value as T;
+  }
+
+  function ended<T>(value: T): T {
+    over();
+    return value;
+  }
+
+  function failed(cause: unknown): never {
+    over();
+    throw broken(cause);
+  }
+
+  // Without a function that waits: it stands in the way of every delta.
+  function wait<T>(work: () => Promise<T>): Promise<T> {
+    waitingSince = clock.now();
+    if (takeBack === null) look();
+    let done: Promise<T>;
+    try {
+      // A reader that somebody else has written may give what is no promise.
+      done = Promise.resolve(work());
+    } catch (cause) {
+      done = Promise.reject(cause);
+    }
+    return done.then<T>(ended, failed);
   }
 
   function progress(): void {
