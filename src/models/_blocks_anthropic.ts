@@ -10,6 +10,7 @@ import type {
 } from "../core/message.ts";
 import { isObject } from "../formats/format.ts";
 import { describeFile, imageType } from "./_files.ts";
+import { toJson } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
@@ -98,7 +99,7 @@ function resultContent(output: ToolOutput): string | readonly Block[] {
       return isBlank(output.value) ? NO_OUTPUT : output.value;
     case "json":
     case "error-json":
-      return JSON.stringify(output.value) ?? NO_OUTPUT;
+      return toJson(output.value) ?? NO_OUTPUT;
     case "execution-denied":
       return `The call was denied${output.reason === undefined ? "" : `: ${output.reason}`}`;
     case "content": {

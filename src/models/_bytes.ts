@@ -1,4 +1,5 @@
 /** Request bodies put together from pieces that were encoded before. Private to the adapters. */
+import { toJson } from "./_json.ts";
 
 const encoder = new TextEncoder();
 
@@ -12,7 +13,7 @@ export function encodeText(text: string): Uint8Array {
 
 /** The bytes of values as items of a JSON list, without its brackets. */
 export function encodeItems(values: readonly unknown[]): Uint8Array {
-  return encoder.encode(values.map((value) => JSON.stringify(value)).join(","));
+  return encoder.encode(values.map((value) => toJson(value)).join(","));
 }
 
 /** A JSON object whose last field is a list of encoded items. Items without a byte are left out. */
@@ -22,7 +23,7 @@ export function joinBody(
   { items }: { readonly items: readonly Uint8Array[] },
 ): Uint8Array<ArrayBuffer> {
   const pieces: Uint8Array[] = [
-    encoder.encode(`${JSON.stringify(head).slice(0, -1)},${JSON.stringify(list)}:[`),
+    encoder.encode(`${toJson(head).slice(0, -1)},${JSON.stringify(list)}:[`),
   ];
   for (const item of items) {
     if (item.length === 0) continue;

@@ -10,7 +10,7 @@ import type {
 } from "../core/message.ts";
 import { isObject, type JsonObject } from "../formats/format.ts";
 import { describeFile, imageType } from "./_files.ts";
-import { textOf } from "./_json.ts";
+import { textOf, toJson } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
@@ -113,11 +113,11 @@ function outputOf(output: ToolOutput): string | readonly JsonObject[] {
     case "text":
       return isBlank(output.value) ? NO_OUTPUT : output.value;
     case "json":
-      return JSON.stringify(output.value) ?? NO_OUTPUT;
+      return toJson(output.value) ?? NO_OUTPUT;
     case "error-text":
       return `Error: ${isBlank(output.value) ? NO_OUTPUT : output.value}`;
     case "error-json":
-      return `Error: ${JSON.stringify(output.value) ?? NO_OUTPUT}`;
+      return `Error: ${toJson(output.value) ?? NO_OUTPUT}`;
     case "execution-denied":
       return `Error: the call was denied${output.reason === undefined ? "" : `: ${output.reason}`}`;
     case "content": {
@@ -183,7 +183,7 @@ class AssistantItems {
           ...(isObject(own.more) ? own.more : {}),
           call_id: wireId,
           name: part.toolName,
-          arguments: JSON.stringify(part.input) ?? "{}",
+          arguments: toJson(part.input) ?? "{}",
         });
         if (part.providerExecuted === true) this.#items.push(resultItem(hostedResult(content, part), wireId));
         break;

@@ -15,6 +15,19 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Half of a surrogate pair as `JSON.stringify` writes it; a backslash that is escaped begins none. */
+const HALF_PAIR = /\\\\|\\ud[89a-f][0-9a-f]{2}/g;
+
+/** A value as JSON that can be sent: U+FFFD stands for each half of a surrogate pair, which services refuse. */
+export function toJson(value: object): string;
+export function toJson(value: unknown): string | undefined;
+export function toJson(value: unknown): string | undefined {
+  const json: string | undefined = JSON.stringify(value);
+  return json?.includes("\\ud")
+    ? json.replace(HALF_PAIR, (found) => found === "\\\\" ? found : "\\ufffd")
+    : json;
+}
+
 /** A value as JSON; null where JSON cannot hold it, as may be where it comes from somebody's code. */
 export function jsonOf(value: unknown): string | null {
   try {

@@ -4,9 +4,11 @@
  */
 import { base64Of, isRemote } from "../core/files.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart } from "../core/message.ts";
+import { wellFormed } from "../core/well_formed.ts";
 import { isObject, type JsonObject } from "../formats/format.ts";
 import type { ModelRequest } from "../ports.ts";
 import { describeFile, imageType } from "./_files.ts";
+import { toJson } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 import { UserRuns } from "./_user_runs.ts";
@@ -48,9 +50,9 @@ export class PromptRenderer {
   /** The prompt of a request. */
   render({ messages, system }: ModelRequest): readonly object[] {
     // Providers that take system text only at the beginning refuse it elsewhere.
-    const prompt: object[] = system === "" ? [] : [{ role: "system", content: system }];
+    const prompt: object[] = system === "" ? [] : [{ role: "system", content: wellFormed(system) }];
     for (const message of messages) {
-      if (message.role === "system" && !isBlank(message.content)) prompt.push({ ...message });
+      if (message.role === "system" && !isBlank(message.content)) prompt.push(wellFormed({ ...message }));
     }
     const said = this.#runs.join(messages.filter(({ role }) => role !== "system"));
     if (said[0]?.role !== "user") prompt.push({ role: "user", content: [textPart(NO_TEXT)] });
@@ -83,7 +85,7 @@ export class PromptRenderer {
   #message(message: Message): Rendered {
     const known = this.#rendered.get(message);
     if (known !== undefined) return known;
-    const made = this.#render(message);
+    const made = wellFormed(this.#render(message));
     this.#rendered.set(message, made);
     return made;
   }
@@ -195,7 +197,7 @@ export class PromptRenderer {
         return output.value === undefined ? { type: "text", value: NO_OUTPUT } : output;
       case "error-json":
         return hasPlainResults
-          ? { type: "error-text", value: mark + (JSON.stringify(output.value) ?? NO_OUTPUT) }
+          ? { type: "error-text", value: mark + (toJson(output.value) ?? NO_OUTPUT) }
           : output.value === undefined
           ? { type: "error-text", value: NO_OUTPUT }
           : output;

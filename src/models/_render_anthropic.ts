@@ -17,6 +17,7 @@ import {
   userBlocks,
 } from "./_blocks_anthropic.ts";
 import { COMMA, concat, encodeItems, encodeText } from "./_bytes.ts";
+import { toJson } from "./_json.ts";
 import type { AssistantPart } from "./_parts.ts";
 import { messagesSettings } from "./_settings.ts";
 import { NO_TEXT } from "./_texts.ts";
@@ -87,7 +88,7 @@ export function encodeMessagesBody(request: ModelRequest, options: MessagesBodyO
   const groups = groupMessages(messages);
   const hasThinking = messages.some((message) => message.hasThinking);
   const thinking = thinkingOf(request, { ...options, hasThinking, groups });
-  const head = JSON.stringify({
+  const head = toJson({
     model: options.model,
     max_tokens: request.maxOutput,
     stream: true,

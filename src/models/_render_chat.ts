@@ -16,6 +16,7 @@ import type {
 import type { ModelRequest } from "../ports.ts";
 import { encodeItems, encodeText, GrowingList } from "./_bytes.ts";
 import { describeFile } from "./_files.ts";
+import { toJson } from "./_json.ts";
 import { hostedResult } from "./_parts.ts";
 import { chatSettings } from "./_settings.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
@@ -72,7 +73,7 @@ export class ChatEncoder {
 
   #makeHead({ maxOutput, settings, system, tools }: ModelRequest): Head {
     const { limitName, model } = this.#options;
-    const head = JSON.stringify({
+    const head = toJson({
       model,
       stream: true,
       stream_options: { include_usage: true },
@@ -80,7 +81,7 @@ export class ChatEncoder {
       ...(tools.length === 0 ? {} : { tools: tools.map(renderTool) }),
       ...(settings === undefined ? {} : chatSettings(settings, tools.length > 0)),
     });
-    const first = system === "" ? "" : JSON.stringify({ role: "system", content: system });
+    const first = system === "" ? "" : toJson({ role: "system", content: system });
     const text = `${head.slice(0, -1)},"messages":[${first}`;
     return { tools, system, maxOutput, settings, alone: encodeText(text), followed: encodeText(`${text},`) };
   }
@@ -151,7 +152,7 @@ function renderAssistant(message: AssistantMessage): readonly unknown[] {
         calls.push({
           id: part.toolCallId,
           type: "function",
-          function: { name: part.toolName, arguments: JSON.stringify(part.input) ?? "{}" },
+          function: { name: part.toolName, arguments: toJson(part.input) ?? "{}" },
         });
         if (part.providerExecuted === true) results.push(renderResult(hostedResult(message.content, part)));
         break;
@@ -177,11 +178,11 @@ function renderOutput(output: ToolOutput): string {
     case "text":
       return isBlank(output.value) ? NO_OUTPUT : output.value;
     case "json":
-      return JSON.stringify(output.value) ?? NO_OUTPUT;
+      return toJson(output.value) ?? NO_OUTPUT;
     case "error-text":
       return `Error: ${isBlank(output.value) ? NO_OUTPUT : output.value}`;
     case "error-json":
-      return `Error: ${JSON.stringify(output.value) ?? NO_OUTPUT}`;
+      return `Error: ${toJson(output.value) ?? NO_OUTPUT}`;
     case "execution-denied":
       return `Error: the call was denied${output.reason === undefined ? "" : `: ${output.reason}`}`;
     case "content": {

@@ -6,6 +6,7 @@
 import type { SelvageError } from "../core/errors.ts";
 import type { ProviderOptions } from "../core/message.ts";
 import { anything, byName, hasMethods, optionsOf, rule, yesOrNo } from "../core/options.ts";
+import { wellFormed } from "../core/well_formed.ts";
 import type { JsonObject } from "../formats/format.ts";
 import { Breath, DELTAS } from "../loop/breath.ts";
 import type { Model, ModelEvent, ModelRequest, ToolSchema } from "../ports.ts";
@@ -215,5 +216,6 @@ function openStream(languageModel: AiSdkLanguageModel, call: AiSdkCallOptions): 
 }
 
 function functionTool({ description, inputSchema, name }: ToolSchema): JsonObject {
-  return { type: "function", name, ...(description === "" ? {} : { description }), inputSchema };
+  const given = description === "" ? {} : { description };
+  return wellFormed({ type: "function", name, ...given, inputSchema });
 }

@@ -12,7 +12,7 @@ import {
   checkThoughts,
   readTurns,
 } from "./anthropic_wire_turns.ts";
-import { isJson, type Json } from "./wire_json.ts";
+import { hasHalfPair, isJson, type Json } from "./wire_json.ts";
 
 /** What a request is held against. */
 export interface Limits {
@@ -34,6 +34,9 @@ const PARAMETERS = new Set(
 /** Checks everything about a body but its length; null where the service would take it. */
 export function findRefusal(body: unknown, memory: Memory, limits: Limits): string | null {
   try {
+    if (hasHalfPair(body)) {
+      throw new Refused("The request body is not valid JSON: no low surrogate in string");
+    }
     checkBody(body, memory, limits);
     return null;
   } catch (error) {

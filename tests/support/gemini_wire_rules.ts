@@ -2,7 +2,7 @@
  * What the real Gemini service refuses of a `generateContent` request, written from its wire rules and from nothing of
  * ours.
  */
-import { isJson, type Json } from "./wire_json.ts";
+import { hasHalfPair, isJson, type Json } from "./wire_json.ts";
 
 /** What the service goes by beside the request. */
 export interface Limits {
@@ -42,6 +42,9 @@ class Refused extends Error {}
 /** Checks everything about a body but its length; null where the service would take it. */
 export function findRefusal(body: unknown, limits: Limits): string | null {
   try {
+    if (hasHalfPair(body)) {
+      throw new Refused("The request body is not valid JSON: no low surrogate in string");
+    }
     checkBody(body, limits);
     return null;
   } catch (error) {

@@ -2,7 +2,7 @@
  * What the real Chat Completions service refuses, written from its wire rules and from nothing of ours, so that it
  * can convict our own adapter and compaction.
  */
-import { isJson, isJsonText, type Json } from "./wire_json.ts";
+import { hasHalfPair, isJson, isJsonText, type Json } from "./wire_json.ts";
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -39,6 +39,9 @@ export interface WireRules {
 /** Checks everything about a body but its length; null where the service would take it. */
 export function findRefusal(body: unknown, { alternates = false }: WireRules = {}): Refusal | null {
   try {
+    if (hasHalfPair(body)) {
+      throw new Refused("The request body is not valid JSON: no low surrogate in string");
+    }
     checkBody(body);
     if (alternates) checkRuns(body.messages);
     return null;

@@ -5,7 +5,7 @@
 import { checkName, emptyArray, invalid, missing, Refused, wrongType } from "./responses_refused.ts";
 import { checkItem } from "./responses_wire_items.ts";
 import { checkIds, checkPairs, checkReasoning, type Issued } from "./responses_wire_order.ts";
-import { isJson, type Json } from "./wire_json.ts";
+import { hasHalfPair, isJson, type Json } from "./wire_json.ts";
 
 /** Why a request is refused. */
 export interface Refusal {
@@ -48,6 +48,9 @@ const INCLUDES = new Set([
 /** Checks everything about a body but its length; null where the service would take it. */
 export function findRefusal(body: unknown, limits: Limits): Refusal | null {
   try {
+    if (hasHalfPair(body)) {
+      throw new Refused("The request body is not valid JSON: no low surrogate in string");
+    }
     checkBody(body, limits);
     return null;
   } catch (error) {

@@ -28,3 +28,8 @@ export function isJsonText(value: unknown): value is string {
 export function isObjectText(value: unknown): value is string {
   return isJsonText(value) && isJson(JSON.parse(value));
 }
+
+/** Says whether a text of parsed JSON holds half of a surrogate pair: no service can read a request that escapes one. */
+export function hasHalfPair(body: unknown): boolean {
+  return /(?<!\\)(?:\\\\)*\\ud[89a-f]/.test(JSON.stringify(body) ?? "");
+}
