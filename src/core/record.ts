@@ -79,7 +79,8 @@ export type ViolationCode =
   | "reasoning_severed"
   | "results_not_first"
   | "first_not_user"
-  | "empty_text";
+  | "empty_text"
+  | "half_character";
 
 /** One thing that is wrong, and the condition it breaks. */
 export interface Violation {

@@ -1,17 +1,10 @@
 /** Parts of canonical messages as content blocks of the Messages protocol. Private to the adapters. */
 import { base64Of, isRemote } from "../core/files.ts";
-import type {
-  AssistantMessage,
-  FilePart,
-  TextPart,
-  ToolCallPart,
-  ToolOutput,
-  ToolResultPart,
-} from "../core/message.ts";
+import type { AssistantMessage, FilePart, TextPart, ToolOutput, ToolResultPart } from "../core/message.ts";
 import { isObject } from "../formats/format.ts";
 import { describeFile, imageType } from "./_files.ts";
 import { toJson } from "./_json.ts";
-import { type AssistantPart, hostedResult } from "./_parts.ts";
+import { type AssistantPart, hostedResult, isTakenBack } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 
 /** A content block. */
@@ -126,8 +119,6 @@ export function assistantBlocks(
   }
   const blocks: Block[] = [];
   const results: Block[] = [];
-  const mayBeOpen = isPaused ||
-    content.some((part) => part.type === "tool-call" && part.providerExecuted !== true);
   for (const part of content) {
     switch (part.type) {
       case "text":
@@ -146,8 +137,7 @@ export function assistantBlocks(
         } else if (raw === undefined) {
           blocks.push(callBlock({ ...part, toolCallId: foreignId(part) }));
           results.push(resultBlock({ ...hostedResult(content, part), toolCallId: foreignId(part) }));
-        } else if (mayBeOpen || content.some((other) => isResultOf(other, part))) {
-          // One that was cut off before its result is refused, unless the provider is to run it next.
+        } else if (isPaused || isTakenBack(content, part)) {
           blocks.push(raw);
         }
         break;
@@ -207,10 +197,6 @@ function callBlock(part: Extract<AssistantPart, { type: "tool-call" }>): Block {
 function asObject(input: unknown): Block {
   if (isObject(input)) return input;
   return input === undefined ? {} : { unparsed_arguments: JSON.stringify(input) };
-}
-
-function isResultOf(part: AssistantPart, { toolCallId }: ToolCallPart): boolean {
-  return part.type === "tool-result" && part.toolCallId === toolCallId;
 }
 
 function foreignId({ toolCallId }: { readonly toolCallId: string }): string {

@@ -5,6 +5,21 @@ import { NO_OUTPUT } from "./_texts.ts";
 /** A part of an assistant message. */
 export type AssistantPart = Exclude<AssistantMessage["content"], string>[number];
 
+/**
+ * Whether a call that the provider has run itself can go back to it: with its result, or beside a call of our own, behind
+ * whose result the provider goes on with it. One that was cut off before its result is refused.
+ */
+export function isTakenBack(
+  content: readonly AssistantPart[],
+  { toolCallId }: Pick<ToolCallPart, "toolCallId">,
+): boolean {
+  return content.some((part) =>
+    part.type === "tool-result"
+      ? part.toolCallId === toolCallId
+      : part.type === "tool-call" && part.providerExecuted !== true
+  );
+}
+
 /** The result that stands in the same message, of a call that a provider has run itself; made up where there is none. */
 export function hostedResult(
   content: readonly AssistantPart[],

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../formats/format.ts";
 import type { ModelRequest } from "../ports.ts";
 import { describeFile, imageType } from "./_files.ts";
 import { toJson } from "./_json.ts";
-import { type AssistantPart, hostedResult } from "./_parts.ts";
+import { type AssistantPart, hostedResult, isTakenBack } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 import { UserRuns } from "./_user_runs.ts";
 
@@ -165,7 +165,7 @@ export class PromptRenderer {
             const { providerExecuted: _, providerOptions: __, ...call } = part;
             parts.push(call);
             owed.push(this.#result(hostedResult(content, part)));
-          } else parts.push({ ...part });
+          } else if (part.providerExecuted !== true || isTakenBack(content, part)) parts.push({ ...part });
           break;
         case "tool-result":
           if (this.#isOwn(part)) parts.push({ ...part });

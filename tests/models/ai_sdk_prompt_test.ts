@@ -42,6 +42,18 @@ Deno.test("aiSdk() gives back to the provider what it has run, made and sealed i
   assert.deepEqual(content[2]?.["providerOptions"], { example: { sealed: "X" } });
 });
 
+Deno.test("aiSdk() leaves out a provider's call that was cut off before its result, unless a call of ours stands beside it", async () => {
+  const { message } = await finished(hosted);
+  const content = message.content as Exclude<AssistantMessage["content"], string>;
+  const cut = content.filter(({ type }) => type !== "tool-result");
+  const ours = { type: "tool-call", toolCallId: "a", toolName: "get", input: {} } as const;
+  for (const [parts, isKept] of [[cut, false], [[...cut, ours], true], [content, true]] as const) {
+    const prompt = await promptOf([{ role: "user", content: "hi" }, { role: "assistant", content: parts }]);
+    const said = prompt[1]?.["content"] as readonly Json[];
+    assert.equal(said.some(({ toolCallId }) => toolCallId === "s"), isKept);
+  }
+});
+
 Deno.test("aiSdk() shows another provider the tools of the first as tools like any other", async () => {
   const { message } = await finished(hosted);
   const content = (message.content as Exclude<AssistantMessage["content"], string>).slice(0, 2);

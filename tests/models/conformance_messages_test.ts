@@ -91,54 +91,6 @@ conform((dialect, test) => {
     });
   }
 
-  test("sends text that was cut in the middle of a character, wherever it stands", async () => {
-    await using double = dialect.start({
-      script: ({ messages }) =>
-        messages.length > 2 ? { text: "done" } : { calls: [{ name: "tool_0", input: { q: 1 } }] },
-    });
-    const settings = { baseURL: double.url };
-    const half = "good \ud83d";
-    const [first, ...others] = schemas;
-    assert.ok(first !== undefined);
-    const properties = { [half]: { type: "string", description: half } };
-    const tools = [
-      { ...first, description: half, inputSchema: { type: "object", properties } },
-      ...others,
-    ];
-    const asked: ModelRequest = {
-      ...request,
-      system: half,
-      tools,
-      messages: [{ role: "user", content: half }],
-    };
-    const finish = finishOf(await run(dialect, settings, { asked }));
-    const [call] = callsOf(finish);
-    assert.ok(call !== undefined);
-    const { toolCallId, toolName } = call;
-    // What is signed stays what it is.
-    const input = call.providerOptions === undefined ? { [half]: half } : call.input;
-    const outputs = [
-      { type: "text", value: half },
-      { type: "json", value: { [half]: [half, String.raw`no half: \ud83d`] } },
-      { type: "error-json", value: { half } },
-      { type: "content", value: [{ type: "text", text: half }] },
-    ] as const;
-    for (const output of outputs) {
-      const messages: Message[] = [
-        ...asked.messages,
-        { role: "assistant", content: [{ type: "text", text: half }, { ...call, input }] },
-        { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] },
-      ];
-      finishOf(await run(dialect, settings, { asked: { ...asked, messages } }));
-    }
-    assert.deepEqual(double.violations, []);
-    const [sent] = double.requests;
-    assert.ok(JSON.stringify(sent).includes("good \ufffd"));
-    // What only looks like one is text.
-    const quoted = JSON.stringify(double.requests[2]);
-    assert.ok(quoted.includes(String.raw`no half: `) && quoted.includes("ud83d"));
-  });
-
   test("sends images and files that the service takes, and tells of those in results", async () => {
     await using double = dialect.start({
       script: ({ messages }) =>
