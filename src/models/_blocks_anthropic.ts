@@ -1,8 +1,8 @@
 /** Parts of canonical messages as content blocks of the Messages protocol. Private to the adapters. */
-import { base64Of, isRemote } from "../core/files.ts";
+import { isRemote } from "../core/files.ts";
 import type { AssistantMessage, FilePart, TextPart, ToolOutput, ToolResultPart } from "../core/message.ts";
 import { isObject } from "../formats/format.ts";
-import { describeFile, imageType } from "./_files.ts";
+import { describeFile, imageType, sendable } from "./_files.ts";
 import { toJson } from "./_json.ts";
 import { type AssistantPart, hostedResult, isTakenBack } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
@@ -39,7 +39,9 @@ function contentBlock(part: TextPart | FilePart): readonly Block[] {
   return isBlank(part.text) ? [] : [textBlock(part.text)];
 }
 
-function fileBlock(part: FilePart): Block {
+function fileBlock(given: FilePart): Block {
+  const part = sendable(given);
+  if (part === null) return textBlock(describeFile(given));
   const { data, mediaType } = part;
   const title = part.filename === undefined ? {} : { title: part.filename };
   if (isRemote(part)) {
@@ -49,16 +51,15 @@ function fileBlock(part: FilePart): Block {
       ? { type: "document", source, ...title }
       : textBlock(describeFile(part));
   }
-  const base64 = base64Of(part);
   if (mediaType.startsWith("image/")) {
     const found = imageType(part);
     if (found === null) return textBlock(describeFile(part));
-    return { type: "image", source: { type: "base64", media_type: found, data: base64 } };
+    return { type: "image", source: { type: "base64", media_type: found, data } };
   }
   if (mediaType === "application/pdf") {
-    return { type: "document", source: { type: "base64", media_type: mediaType, data: base64 }, ...title };
+    return { type: "document", source: { type: "base64", media_type: mediaType, data }, ...title };
   }
-  const text = /^text\/|^application\/json$/.test(mediaType) ? decodeText(base64) : null;
+  const text = /^text\/|^application\/json$/.test(mediaType) ? decodeText(data) : null;
   if (text === null || isBlank(text)) return textBlock(describeFile(part));
   return { type: "document", source: { type: "text", media_type: "text/plain", data: text }, ...title };
 }
@@ -68,7 +69,7 @@ function decodeText(base64: string): string | null {
     const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    // Neither base64 nor text: it is described instead.
+    // No text: it is described instead.
     return null;
   }
 }

@@ -20,6 +20,21 @@ export function describeFile(part: FilePart): string {
   return `[file: ${name}${part.mediaType}, ${place}]`;
 }
 
+/**
+ * A file as every service takes it: a link as it is, else its content in base64 without anything around it. What a shell
+ * or a browser makes (line breaks, the alphabet of URLs, no padding) becomes that; null where it is no link and no base64, or nothing.
+ */
+export function sendable(part: FilePart): FilePart | null {
+  if (isRemote(part)) return URL.canParse(part.data) ? part : null;
+  const plain = base64Of(part).replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/").replace(
+    /={1,2}$/,
+    "",
+  );
+  if (!/^[A-Za-z0-9+/]+$/.test(plain) || plain.length % 4 === 1) return null;
+  const data = plain.padEnd(4 * Math.ceil(plain.length / 4), "=");
+  return data === part.data ? part : { ...part, data };
+}
+
 /** The true type of an image that is no link; null where no large provider takes it. */
 export function imageType(part: FilePart): string | null {
   const base64 = base64Of(part);

@@ -1,5 +1,5 @@
 /** Canonical messages as input items of the Responses protocol. Private to the adapters. */
-import { base64Of, fileUrl, isRemote } from "../core/files.ts";
+import { fileUrl, isRemote } from "../core/files.ts";
 import type {
   AssistantMessage,
   FilePart,
@@ -9,7 +9,7 @@ import type {
   ToolResultPart,
 } from "../core/message.ts";
 import { isObject, type JsonObject } from "../formats/format.ts";
-import { describeFile, imageType } from "./_files.ts";
+import { describeFile, imageType, sendable } from "./_files.ts";
 import { textOf, toJson } from "./_json.ts";
 import { type AssistantPart, hostedResult } from "./_parts.ts";
 import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
@@ -81,13 +81,15 @@ function inputText(text: string): JsonObject {
   return { type: "input_text", text };
 }
 
-function filePart(part: FilePart): JsonObject {
+function filePart(given: FilePart): JsonObject {
+  const part = sendable(given);
+  if (part === null) return inputText(describeFile(given));
   const { filename, mediaType } = part;
   if (mediaType.startsWith("image/")) {
     if (isRemote(part)) return { type: "input_image", image_url: part.data };
     const found = imageType(part);
     if (found === null) return inputText(describeFile(part));
-    return { type: "input_image", image_url: `data:${found};base64,${base64Of(part)}` };
+    return { type: "input_image", image_url: `data:${found};base64,${part.data}` };
   }
   if (/^(audio|video)\//.test(mediaType)) return inputText(describeFile(part));
   if (!isRemote(part)) {

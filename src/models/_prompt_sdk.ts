@@ -2,15 +2,15 @@
  * Canonical messages as a prompt of AI SDK's provider interface. They are nearly the same: what differs is the form of
  * files, and what a provider would refuse. Private to the adapters.
  */
-import { base64Of, isRemote } from "../core/files.ts";
+import { isRemote } from "../core/files.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart } from "../core/message.ts";
 import { wellFormed } from "../core/well_formed.ts";
 import { isObject, type JsonObject } from "../formats/format.ts";
 import type { ModelRequest } from "../ports.ts";
-import { describeFile, imageType } from "./_files.ts";
+import { describeFile, imageType, sendable } from "./_files.ts";
 import { toJson } from "./_json.ts";
 import { type AssistantPart, hostedResult, isTakenBack } from "./_parts.ts";
-import { isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
+import { FILES_ALONE, isBlank, NO_ANSWER, NO_OUTPUT, NO_TEXT } from "./_texts.ts";
 import { UserRuns } from "./_user_runs.ts";
 
 /** The key in `providerOptions` under which this adapter leaves a note for itself; providers read their own only. */
@@ -120,9 +120,15 @@ export class PromptRenderer {
     );
   }
 
-  #file(part: FilePart): JsonObject {
-    if (this.#describesFiles && !part.mediaType.startsWith("image/")) return textPart(describeFile(part));
+  #file(given: FilePart): JsonObject {
+    const part = this.#shown(given);
+    if (part === null) return textPart(describeFile(given));
     return { ...part, ...this.#fileData(part) };
+  }
+
+  /** A file as it can be sent; null where it is to be told of. */
+  #shown(part: FilePart): FilePart | null {
+    return this.#describesFiles && !part.mediaType.startsWith("image/") ? null : sendable(part);
   }
 
   #fileData(part: FilePart): JsonObject {
@@ -131,7 +137,7 @@ export class PromptRenderer {
       const url = new URL(part.data);
       return { data: isV4 ? { type: "url", url } : url };
     }
-    const data = base64Of(part);
+    const { data } = part;
     const isImage = part.mediaType.startsWith("image/");
     const mediaType = (isImage ? imageType(part) : null) ?? part.mediaType;
     return { mediaType, data: isV4 ? { type: "data", data } : data };
@@ -153,12 +159,7 @@ export class PromptRenderer {
           parts.push(customPart(part) ?? { ...part });
           break;
         case "file":
-          // What the provider has made goes back as it came; of another one's it could not be sure.
-          parts.push(
-            part.providerOptions === undefined
-              ? textPart(describeFile(part))
-              : { ...part, ...this.#fileData(part) },
-          );
+          parts.push(this.#madeFile(part));
           break;
         case "tool-call":
           if (part.providerExecuted === true && !this.#isOwn(part)) {
@@ -175,6 +176,12 @@ export class PromptRenderer {
       }
     }
     return { parts, owed };
+  }
+
+  /** What the provider has made goes back as it came; of another one's it could not be sure. */
+  #madeFile(given: FilePart): JsonObject {
+    const part = given.providerOptions === undefined ? null : sendable(given);
+    return part === null ? textPart(describeFile(given)) : { ...part, ...this.#fileData(part) };
   }
 
   #isOwn({ providerOptions }: AssistantPart): boolean {
@@ -208,7 +215,12 @@ export class PromptRenderer {
       }
       case "content": {
         const isPlain = hasPlainResults || output.value.every(({ type }) => type === "text");
-        if (!isPlain) return { type: "content", value: output.value.flatMap((part) => this.#inResult(part)) };
+        if (!isPlain) {
+          const parts = output.value.flatMap((part) => this.#inResult(part));
+          // Some packages send files beside the result, and no result where there is nothing else.
+          const isShown = parts.some(({ type }) => type === "text");
+          return { type: "content", value: isShown ? parts : [textPart(FILES_ALONE), ...parts] };
+        }
         const texts = output.value.map((part) => part.type === "text" ? part.text : describeFile(part));
         const value = texts.join("\n");
         return { type: "text", value: isBlank(value) ? NO_OUTPUT : value };
@@ -219,11 +231,12 @@ export class PromptRenderer {
   }
 
   /** A part of a result. Each version of the interface has another form for files here. */
-  #inResult(part: TextPart | FilePart): readonly JsonObject[] {
+  #inResult(given: TextPart | FilePart): readonly JsonObject[] {
     const { version } = this.#options;
-    if (part.type === "text") return isBlank(part.text) ? [] : [{ ...part }];
+    if (given.type === "text") return isBlank(given.text) ? [] : [{ ...given }];
+    const part = this.#shown(given);
+    if (part === null) return [textPart(describeFile(given))];
     const isImage = part.mediaType.startsWith("image/");
-    if (this.#describesFiles && !isImage) return [textPart(describeFile(part))];
     if (version === "v4") return [{ ...part, ...this.#fileData(part) }];
     if (isRemote(part)) {
       if (version === "v2") return [textPart(describeFile(part))];

@@ -15,7 +15,7 @@ import type {
 } from "../core/message.ts";
 import type { ModelRequest } from "../ports.ts";
 import { encodeItems, encodeText, GrowingList } from "./_bytes.ts";
-import { describeFile } from "./_files.ts";
+import { describeFile, sendable } from "./_files.ts";
 import { toJson } from "./_json.ts";
 import { hostedResult } from "./_parts.ts";
 import { chatSettings } from "./_settings.ts";
@@ -124,7 +124,9 @@ function renderUserContent(content: string | readonly (TextPart | FilePart)[]): 
   return parts.map((part) => part.type === "text" ? { type: "text", text: part.text } : renderFile(part));
 }
 
-function renderFile(part: FilePart): unknown {
+function renderFile(given: FilePart): unknown {
+  const part = sendable(given);
+  if (part === null) return { type: "text", text: describeFile(given) };
   const url = fileUrl(part);
   if (part.mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } };
   // The protocol takes other files by value only: a link is named instead.

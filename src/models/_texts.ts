@@ -12,3 +12,6 @@ export const NO_TEXT = "(no text)";
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }
+
+/** Stands in front of files that are all of a result. */
+export const FILES_ALONE = "The output is what follows:";

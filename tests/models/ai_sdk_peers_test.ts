@@ -1,6 +1,7 @@
 /** Packages of the AI SDK over the doubles' bytes: their models give the events that our own adapters give. */
 import assert from "node:assert/strict";
 import { aiSdk } from "../../src/models/ai_sdk.ts";
+import { keepResponses } from "../../src/models/keep_responses.ts";
 import type { AiSdkLanguageModel } from "../../src/models/ai_sdk_types.ts";
 import type { ModelEvent } from "../../src/ports.ts";
 import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from "npm:@ai-sdk/provider@4.0.38";
@@ -8,8 +9,9 @@ import { startAnthropicDouble } from "../support/anthropic_double.ts";
 import { fakeFetch } from "../support/fake_fetch.ts";
 import { startGeminiDouble } from "../support/gemini_double.ts";
 import { startDouble } from "../support/openai_double.ts";
-import { collect } from "./_answers.ts";
+import { collect, request } from "./_answers.ts";
 import { type Dialect, DIALECTS } from "./_dialects.ts";
+import { PNG } from "./_messages.ts";
 import { REPLIES } from "./_replies.ts";
 
 function dialect(name: string): Dialect {
@@ -130,4 +132,28 @@ Deno.test("aiSdk() takes the language models of three versions of the interface"
   // That this compiles is the test.
   const models: readonly AiSdkLanguageModel[] = [two, three, four];
   for (const model of models) assert.equal(aiSdk(model).dialect, "ai-sdk");
+});
+
+Deno.test("aiSdk() sends a result of files alone so that no package leaves it out", async () => {
+  const { createGoogle } = await import("npm:@ai-sdk/google@4.0.121");
+  await using double = startGeminiDouble({
+    script: ({ messages }) =>
+      messages.length > 2 ? { text: "Seen." } : { calls: [{ name: "get", input: {} }] },
+  });
+  // Before Gemini 3 a result holds no file: the package sends it beside the result, and none where that is all.
+  const provider = createGoogle({ apiKey: "k", baseURL: double.url, fetch: keepResponses() });
+  const model = aiSdk(provider("gemini-2.5-flash"), { window: 100_000, maxOutput: 1_000 });
+  const tools = [{ name: "get", description: "Gets it", inputSchema: { type: "object" } }];
+  const first = (await collect(model, { ...request, tools })).at(-1);
+  assert.ok(first?.type === "finish" && typeof first.message.content !== "string");
+  const [call] = first.message.content;
+  assert.ok(call?.type === "tool-call");
+  const { toolCallId, toolName } = call;
+  const value = [{ type: "file", mediaType: "image/png", data: PNG }] as const;
+  const result = { type: "tool-result", toolCallId, toolName, output: { type: "content", value } } as const;
+  const messages = [...request.messages, first.message, { role: "tool", content: [result] } as const];
+  const last = (await collect(model, { ...request, tools, messages })).at(-1);
+  assert.ok(last?.type === "finish" && last.reason === "stop");
+  assert.deepEqual(double.violations, []);
+  assert.ok(JSON.stringify(double.requests[1]).includes(PNG));
 });

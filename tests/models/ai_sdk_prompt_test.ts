@@ -104,6 +104,7 @@ const files = [
   { type: "file", mediaType: "application/pdf", data: "https://x/b.pdf" },
 ] as const;
 
+const AHEAD = { type: "text", text: "The output is what follows:" };
 const url = (path: string): URL => new URL(`https://x/${path}`);
 
 Deno.test.each<[string, readonly Json[], readonly Json[]]>([
@@ -186,7 +187,7 @@ Deno.test.each<[ToolOutput, Json, Json]>([
   }],
   [{ type: "content", value: [{ type: "file", mediaType: "image/png", data: "https://x/y" }] }, {
     type: "content",
-    value: [{ type: "file", mediaType: "image/png", data: { type: "url", url: url("y") } }],
+    value: [AHEAD, { type: "file", mediaType: "image/png", data: { type: "url", url: url("y") } }],
   }, { type: "text", value: "[file: image/png, https://x/y]" }],
   [{ type: "content", value: [] }, { type: "text", value: "(no output)" }, {
     type: "text",

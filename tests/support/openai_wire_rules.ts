@@ -23,6 +23,9 @@ const PARAMETERS = new Set(
     .split(" "),
 );
 
+const IMAGE_URL = /^(https?:\/\/[^/]|data:image\/[^;]+;base64,[A-Za-z0-9+/]+={0,2}$)/;
+const FILE_DATA = /^data:[^;]+;base64,[A-Za-z0-9+/]+={0,2}$/;
+
 /** Tells what is wrong with the first thing that is. */
 class Refused extends Error {
   constructor(message: string, readonly param: string | null = null) {
@@ -251,11 +254,11 @@ function isPartWhole(part: Json): boolean {
     case "refusal":
       return typeof part.refusal === "string";
     case "image_url":
-      return isJson(part.image_url) && /^(https?:|data:image\/)/.test(String(part.image_url.url));
+      return isJson(part.image_url) && IMAGE_URL.test(String(part.image_url.url));
     case "file":
       return isJson(part.file) &&
         (typeof part.file.file_id === "string" ||
-          typeof part.file.filename === "string" && /^data:[^;]+;base64,/.test(String(part.file.file_data)));
+          typeof part.file.filename === "string" && FILE_DATA.test(String(part.file.file_data)));
     default:
       return isJson(part[String(part.type)]);
   }

@@ -159,7 +159,7 @@ function checkPart(part: Json, at: string): void {
       if (ways.length !== 1) throw missing(`${at}.file_data`);
       if (part.file_data === undefined) break;
       if (typeof part.filename !== "string") throw missing(`${at}.filename`);
-      if (!/^data:[^;]+;base64,./.test(String(part.file_data))) {
+      if (!/^data:[^;]+;base64,[A-Za-z0-9+/]+={0,2}$/.test(String(part.file_data))) {
         throw invalid(`Invalid '${at}.file_data'. Expected a base64-encoded data URL with a MIME type.`, at);
       }
       break;
