@@ -82,8 +82,28 @@ const REPLACED: Readonly<{ [Name in keyof AppOptions]?: readonly (keyof Config)[
   logContent: ["SELVAGE_LOG_CONTENT"],
 };
 
+/** What the models of the environment are made with. Code of a module may read them, too; nothing here sees that. */
+const OF_MODELS: readonly (keyof Config)[] = [
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_BASE_URL",
+];
+
+/** `SELVAGE_CONFIG has …` of one option and the variables beside it; nothing where there are none. */
+function sentenceOf(option: string, set: readonly string[], reads = false): readonly string[] {
+  if (set.length === 0) return [];
+  const isOne = set.length === 1;
+  const unless = reads ? `, unless the module reads ${isOne ? "it" : "them"} itself` : "";
+  return [
+    `SELVAGE_CONFIG has ${option} of its own: ${set.join(", ")} ${isOne ? "has" : "have"} no effect${unless}`,
+  ];
+}
+
 /**
- * Says which variables have no effect, since a module of options says the same: a sentence for each such option.
+ * Says which variables have no effect, since a module of options says the same: a sentence for each such option, and
+ * one for what the module's own models are to be given by its code. A conversation would go to another place than
+ * `OPENAI_BASE_URL` says, and nobody would know.
  *
  * @param own What the module has.
  * @param isSet Whether the environment has a variable.
@@ -92,10 +112,12 @@ export function withoutEffect(
   own: Partial<AppOptions>,
   isSet: (name: keyof Config) => boolean,
 ): readonly string[] {
-  return Object.entries(REPLACED).flatMap(([option, names]) => {
-    const set = Object.hasOwn(own, option) ? names.filter(isSet) : [];
-    if (set.length === 0) return [];
-    const have = set.length === 1 ? "has" : "have";
-    return [`SELVAGE_CONFIG has ${option} of its own: ${set.join(", ")} ${have} no effect`];
-  });
+  return Object.entries(REPLACED).flatMap(([option, names]) =>
+    Object.hasOwn(own, option)
+      ? [
+        ...sentenceOf(option, names.filter(isSet)),
+        ...option === "agents" ? sentenceOf(option, OF_MODELS.filter(isSet), true) : [],
+      ]
+      : []
+  );
 }

@@ -34,7 +34,7 @@ export interface ClientOptions {
   /** Address of the service, with the path that it is mounted at: `https://example.com/agent`. */
   readonly url: string;
   /** A key of the service, sent as `Authorization: Bearer`. Default none. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Further headers; a function is asked before each try, so that a token may be a new one. */
   readonly headers?:
     | Readonly<Record<string, string>>

@@ -18,9 +18,9 @@ import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts"
 /** Settings of {@link anthropic}. */
 export interface AnthropicOptions extends HostedModelOptions {
   /** Sent as `x-api-key`. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** With or without `/v1` at its end; its query is kept. Default `https://api.anthropic.com`. */
-  readonly baseURL?: string;
+  readonly baseURL?: string | undefined;
   /**
    * Lets the model think before it answers: in at most `budgetTokens` (from 1,024 on), or as much as it finds
    * right where none are named. Models that take no budget any more never get one. Default: as the model does it.

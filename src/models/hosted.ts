@@ -13,9 +13,9 @@ export interface HostedModelOptions {
   /** The model's name at the provider. */
   readonly model: string;
   /** Shows the provider who asks. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Where the provider is; its query is kept. */
-  readonly baseURL?: string;
+  readonly baseURL?: string | undefined;
   /** Tokens of request and answer together that the model can hold; default by name, 32,000 for unknown ones. */
   readonly window?: number;
   /** The most tokens of one answer, reasoning included; default by name, 4,000 for unknown ones. */

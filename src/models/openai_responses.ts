@@ -14,9 +14,9 @@ import { type HostedModelOptions, type Protocol, readHosted } from "./hosted.ts"
 /** Settings of {@link openaiResponses}. */
 export interface OpenAIResponsesOptions extends HostedModelOptions {
   /** Sent as a bearer token; servers on your own machine often want none. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** Up to and including the version; its query is kept. Default `https://api.openai.com/v1`. */
-  readonly baseURL?: string;
+  readonly baseURL?: string | undefined;
   /**
    * How a reasoning model is to think, and whether it tells of it, for example
    * `{ effort: "low", summary: "auto" }`. Default: as the model does it, without a word.

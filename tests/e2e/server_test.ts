@@ -233,10 +233,14 @@ Deno.test("a start says which variables have no effect beside the module of SELV
     SELVAGE_COMPACT_AT: "0.5",
     SELVAGE_MAX_TOKENS: "5",
     SELVAGE_RETENTION: "1h",
+    OPENAI_BASE_URL: "http://127.0.0.1:9/v1",
+    ANTHROPIC_API_KEY: "a key of nobody",
   };
   await using server = await startServer(env);
   deepEqual(server.log.filter((line) => line.includes("effect")), [
     "SELVAGE_CONFIG has agents of its own: SELVAGE_WINDOW, SELVAGE_COMPACT_AT have no effect",
+    "SELVAGE_CONFIG has agents of its own: OPENAI_BASE_URL, ANTHROPIC_API_KEY have no effect, " +
+    "unless the module reads them itself",
     "SELVAGE_CONFIG has limits of its own: SELVAGE_MAX_TOKENS has no effect",
   ]);
 });

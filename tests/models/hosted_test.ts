@@ -27,6 +27,15 @@ for (const make of MAKERS) {
     }
   });
 
+  Deno.test(`${make.name}() takes what the environment may not have: unset is left out`, async () => {
+    const unset = Deno.env.get("NOBODY_SETS_THIS");
+    const [wanted, found] = [fakeFetch({ status: 404, reads: [] }), fakeFetch({ status: 404, reads: [] })];
+    await outcomeOf(make({ model: "m", fetch: wanted.fetch }));
+    await outcomeOf(make({ model: "m", apiKey: unset, baseURL: unset, fetch: found.fetch }));
+    assert.deepEqual(found.requests, wanted.requests);
+    assert.equal(wanted.requests.length, 1);
+  });
+
   Deno.test(`${make.name}() shows nothing of what shows who asks, and of the address where it is`, async () => {
     const [apiKey = "", header, password, query] = SECRETS;
     const settings: HostedModelOptions = {
