@@ -2,6 +2,7 @@
 import { SelvageError } from "../core/errors.ts";
 import { isObject } from "../formats/format.ts";
 import { jsonOf, parseJson } from "./_json.ts";
+import { isUnknownModel, whyRefused } from "./_refusals.ts";
 
 /** What every error of one adapter shares. */
 export interface ErrorContext {
@@ -202,8 +203,9 @@ export function codeOfStatus(status: number): string {
 }
 
 /** What may be why a path is not known, unless it is the model: a base URL that was given without its version. */
-function versionHint({ code, message }: UpstreamError, { path }: ErrorContext): string {
-  const isDoubtful = path !== undefined && !/\/v\d/.test(path) && !/model/i.test(`${code} ${message}`);
+function versionHint(error: UpstreamError, { path }: ErrorContext): string {
+  const isOfModel = isUnknownModel(404, error) || /model/i.test(error.message);
+  const isDoubtful = path !== undefined && !/\/v\d/.test(path) && !isOfModel;
   return isDoubtful ? "; most servers want a base URL with its /v1" : "";
 }
 
@@ -230,6 +232,10 @@ export function refusal(
   // A used-up quota answers 429 as well, and does not come back in seconds.
   const retryable = code === "model_unavailable" ||
     (code === "model_rate_limited" && error.code !== "insufficient_quota");
+  const atPath = status === 404 && context.path !== undefined
+    ? `nothing found at ${shown(context.path, context)}`
+    : undefined;
+  const reason = whyRefused(status, error) ?? atPath;
   return modelError(
     code,
     `HTTP status ${status}, wanted 200${status === 404 ? versionHint(error, context) : ""}`,
@@ -238,9 +244,7 @@ export function refusal(
       fields: {
         status,
         retryable,
-        ...(status === 404 && context.path !== undefined
-          ? { reason: `nothing found at ${shown(context.path, context)}` }
-          : {}),
+        ...(reason === undefined ? {} : { reason }),
         ...(context.retryAfterMs === undefined ? {} : { retryAfterMs: context.retryAfterMs }),
         ...upstreamFields(error, context),
       },

@@ -33,6 +33,12 @@ const CODES: Readonly<Record<string, string>> = {
   AI_InvalidArgumentError: "model_refused",
 };
 
+/** What such an error says to the operator, where our words are clearer than none. */
+const REASONS: Readonly<Record<string, string>> = {
+  AI_LoadAPIKeyError: "the model's package found no key",
+  AI_NoSuchModelError: "the model's package knows no such model",
+};
+
 const UNREADABLE = new Set([
   "AI_JSONParseError",
   "AI_TypeValidationError",
@@ -66,7 +72,12 @@ function ofThrown(error: Error, given: SdkErrorContext): SelvageError {
   const code = CODES[error.name];
   if (code !== undefined) {
     const message = `${action}: found a request that the model's package cannot send, wanted one that it can`;
-    const fields = { retryable: false, ...upstreamFields(error, context) };
+    const reason = REASONS[error.name];
+    const fields = {
+      retryable: false,
+      ...(reason === undefined ? {} : { reason }),
+      ...upstreamFields(error, context),
+    };
     return new SelvageError(code, message, { cause: error, fields });
   }
   // What happens on the way is wrapped once or not at all.

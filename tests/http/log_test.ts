@@ -221,7 +221,7 @@ Deno.test("the log warns where a model was passed over, and everything that tell
       code: "model_auth",
       origin: "http://models.example",
       status: 401,
-      cause: undefined,
+      cause: "the provider refused the key, or found none",
       ...(logContent ? { upstream: "no key [key] for walrus" } : {}),
     });
     deepEqual(
