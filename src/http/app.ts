@@ -28,8 +28,6 @@ import { problemOf, refuseMethod, refuseWith, speak } from "./problem.ts";
 import { causeOf, reportFault, tellRequest } from "./requests.ts";
 import { openApiRoutes } from "./routes/openapi.ts";
 import { pageRoutes } from "./routes/page.ts";
-import { restRoutes } from "./routes/at_rest.ts";
-import { sessionRoutes } from "./routes/sessions.ts";
 import { turnRoutes } from "./routes/turns.ts";
 import { watchStore } from "./watched_store.ts";
 
@@ -119,8 +117,6 @@ export function createApp(options: AppOptions): App {
   const watched = { ...options, store };
   const host = new TurnHost(makeParts({ ...watched, drain }, notes));
   app.route("/v1/turns", turnRoutes(watched, host));
-  app.route("/v1/sessions", sessionRoutes(watched, host));
-  app.route("/v1/sessions", restRoutes(watched, host));
   for (const routes of laterRoutes(watched, host)) addLater(app, routes);
   refuseOtherMethods(app);
   // The variables above are our own affair: a caller sees a plain Hono app.
@@ -139,6 +135,28 @@ function goingDown(cause?: unknown): SelvageError {
 /** What is not needed before somebody asks for it. */
 function laterRoutes(options: AppOptions, host: TurnHost): readonly LaterRoutes[] {
   return [
+    {
+      at: "/v1/sessions",
+      routes: [
+        "GET /v1/sessions",
+        "GET /v1/sessions/:id",
+        "GET /v1/sessions/:id/export",
+        "GET /v1/sessions/:id/messages",
+        "GET /v1/sessions/:id/context",
+        "GET /v1/sessions/:id/entries/:ref",
+        "DELETE /v1/sessions/:id",
+      ],
+      load: async () => (await import("./routes/sessions.ts")).sessionRoutes(options, host),
+    },
+    {
+      at: "/v1/sessions",
+      routes: [
+        "POST /v1/sessions/:id/compact",
+        "GET /v1/sessions/:id/pins",
+        "POST /v1/sessions/:id/pins",
+      ],
+      load: async () => (await import("./routes/at_rest.ts")).restRoutes(options, host),
+    },
     {
       at: "/agui",
       routes: ["POST /agui"],
