@@ -92,7 +92,7 @@ const aDefinition = optionsOf(DEFINITION, ["name", "description", "input"]);
  *
  * @param definition Name, description, zod schema of the input, and the function that does the work.
  * @returns A tool for an agent's `tools`.
- * @throws TypeError when the name does not fit what providers accept, or an option is unknown or of the wrong kind.
+ * @throws TypeError when the name or the input does not fit what providers accept, or an option is unknown or of the wrong kind.
  *
  * @example
  * ```ts
@@ -125,10 +125,20 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
         "the client can ask its user",
     );
   }
+  const inputSchema: Record<string, unknown> = z.toJSONSchema(input as unknown as z.ZodType, { io: "input" });
+  if (inputSchema["type"] !== "object") {
+    const found = typeof inputSchema["type"] === "string"
+      ? inputSchema["type"]
+      : Object.keys(inputSchema).find((key) => /^(?:any|all|one)Of$/.test(key)) ?? "no type";
+    throw new TypeError(
+      `Cannot define the tool ${name}: found an input that is ${found} in JSON Schema, wanted an object: providers ` +
+        "refuse every request with another; a choice goes into a field of it",
+    );
+  }
   return {
     name,
     description,
-    inputSchema: z.toJSONSchema(input as unknown as z.ZodType, { io: "input" }) as Record<string, unknown>,
+    inputSchema,
     verbatimArgs: definition.verbatimArgs ?? [],
     ...(definition.timeoutMs === undefined ? {} : { timeoutMs: definition.timeoutMs }),
     ...(definition.sideEffect === undefined ? {} : { sideEffect: definition.sideEffect }),

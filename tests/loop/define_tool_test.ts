@@ -22,6 +22,39 @@ Deno.test("defineTool() describes its input as a JSON Schema and names what is w
   assert.match(worse.message, /^input: /);
 });
 
+Deno.test.each([
+  [
+    "oneOf",
+    z.discriminatedUnion("kind", [z.object({ kind: z.literal("a") }), z.object({ kind: z.literal("b") })]),
+  ],
+  ["anyOf", z.union([z.object({ a: z.string() }), z.object({ b: z.string() })])],
+  ["no type", z.any()],
+  ["array", z.array(z.string())],
+])("defineTool() refuses an input that is %s: every request with it would be refused", (found, input) => {
+  const schema: z.ZodType = input;
+  assert.throws(() => defineTool({ name: "get", description: "", input: schema, execute: () => 1 }), {
+    name: "TypeError",
+    message: new RegExp(
+      `^Cannot define the tool get: found an input that is ${found} in JSON Schema, wanted an object`,
+    ),
+  });
+});
+
+Deno.test("defineTool() takes every input that is an object", () => {
+  for (
+    const input of [
+      z.object({}),
+      z.looseObject({}),
+      z.record(z.string(), z.number()),
+      z.intersection(z.object({ a: z.string() }), z.object({ b: z.string() })),
+    ]
+  ) {
+    const schema: z.ZodType = input;
+    const { inputSchema } = defineTool({ name: "get", description: "", input: schema, execute: () => 1 });
+    assert.equal(inputSchema["type"], "object");
+  }
+});
+
 Deno.test.each([[""], ["a b"], ["a.b"], ["x".repeat(65)], ["é"], ["a\n"]])(
   "defineTool() refuses the name %j",
   (name) => {
