@@ -79,8 +79,7 @@ export type ViolationCode =
   | "reasoning_severed"
   | "results_not_first"
   | "first_not_user"
-  | "empty_text"
-  | "half_character";
+  | "empty_text";
 
 /** One thing that is wrong, and the condition it breaks. */
 export interface Violation {

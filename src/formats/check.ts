@@ -6,7 +6,6 @@
 import { checkTranscript } from "../core/check.ts";
 import type { Violation, ViolationCode } from "../core/record.ts";
 import { APPROVAL, type Piece } from "./format.ts";
-import { halfCharacters } from "./half_characters.ts";
 import { idFaults, resultsOf } from "./ids.ts";
 import { hasLateResults, isRound, isSystem, type Place, placesOf, startsOf } from "./pieces.ts";
 import type { Reading } from "./read.ts";
@@ -180,7 +179,6 @@ export function checkMessages(reading: Reading): readonly Violation[] {
     })),
     ...argumentViolations(reading),
     ...severedChains(reading),
-    ...halfCharacters(reading),
   ];
   if (format.rules.resultsFirst) {
     for (const [at, message] of pieces.entries()) {

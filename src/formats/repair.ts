@@ -5,10 +5,8 @@
  * @module
  */
 import type { ViolationCode } from "../core/record.ts";
-import { wellFormed } from "../core/well_formed.ts";
 import { assemble, placesIn } from "./assemble.ts";
 import type { JsonObject } from "./format.ts";
-import { reportHalves } from "./half_characters.ts";
 import { mendIds } from "./mend_ids.ts";
 import { mendPairs } from "./mend_pairs.ts";
 import { mendArguments, mendBlanks, mendReasoning, mendTexts } from "./mend_parts.ts";
@@ -51,7 +49,7 @@ export interface Repaired {
  * @param reading The transcript as it was read.
  * @returns The messages, and each change with the message of the input that it mended: an abandoned call gets
  *   one error result, a misplaced result moves behind its call, a second or orphan result becomes a marked user
- *   text, ids that are empty or clash are rewritten on both sides, half a character becomes U+FFFD.
+ *   text, ids that are empty or clash are rewritten on both sides.
  *
  * @example
  * ```ts
@@ -74,12 +72,7 @@ export function repairTranscript(reading: Reading): Repaired {
   mendStrays(mending);
   mendReasoning(mending);
   mendTexts(mending);
-  reportHalves(mending);
-  // What other mends have made of a text has its halves, too.
-  const made = assemble(mending).map(({ message, ...source }) => ({
-    message: wellFormed(message),
-    ...source,
-  }));
+  const made = assemble(mending);
   const places = placesIn(made);
   return {
     messages: made.map(({ message }) => message),

@@ -1944,8 +1944,8 @@ var edits2 = partEdits("parts");
 function readResponse(response, at, field) {
   if (!isObject(response)) return jsonText(response ?? "", at, field);
   const [[key, value] = [], ...more] = Object.entries(response);
-  const isPlain3 = more.length === 0 && typeof value === "string" && /^(output|result|error)$/.test(key ?? "");
-  return isPlain3 ? value : jsonText(response, at, field);
+  const isPlain2 = more.length === 0 && typeof value === "string" && /^(output|result|error)$/.test(key ?? "");
+  return isPlain2 ? value : jsonText(response, at, field);
 }
 function readPart(part, at, { role, index }) {
   const field = `parts[${index}]`;
@@ -3235,29 +3235,6 @@ function frontsOf({ records }, early) {
   return fronts;
 }
 
-function isWellFormed(value) {
-  if (typeof value === "string") return value.isWellFormed();
-  if (Array.isArray(value)) return value.every(isWellFormed);
-  return !isPlain2(value) || Object.entries(value).every(([name, inner]) => name.isWellFormed() && isWellFormed(inner));
-}
-function wellFormed(value) {
-  return isWellFormed(value) ? value : mended(value);
-}
-function mended(value) {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(mended);
-  if (!isPlain2(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [
-    name.toWellFormed(),
-    mended(inner)
-  ]));
-}
-function isPlain2(value) {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-}
-
 function assemble(mending) {
   const { format, pieces } = mending.reading;
   const messages = mending.edited.settle();
@@ -3364,33 +3341,6 @@ function spanOf(sources) {
     from: Math.min(all.from, from),
     to: Math.max(all.to, to)
   }));
-}
-
-function halfCharacters({ messages }) {
-  return messages.flatMap((message, at) => {
-    if (isWellFormed(message)) return [];
-    const text2 = `Message ${at} has a text that was cut in the middle of a character`;
-    return [
-      {
-        code: "half_character",
-        condition: "dialect",
-        at,
-        callId: null,
-        message: text2
-      }
-    ];
-  });
-}
-function reportHalves({ reading, repairs }) {
-  for (const { code, at, callId } of halfCharacters(reading)) {
-    const message = "Put U+FFFD in place of half a character, where a text was cut in the middle of it";
-    repairs.push({
-      code,
-      at,
-      callId,
-      message
-    });
-  }
 }
 
 function resultsOf({ pieces, transcript, early }) {
@@ -3690,8 +3640,7 @@ function checkMessages(reading) {
       message
     })),
     ...argumentViolations(reading),
-    ...severedChains(reading),
-    ...halfCharacters(reading)
+    ...severedChains(reading)
   ];
   if (format.rules.resultsFirst) {
     for (const [at, message] of pieces.entries()) {
@@ -4203,11 +4152,7 @@ function repairTranscript(reading) {
   mendStrays(mending);
   mendReasoning(mending);
   mendTexts(mending);
-  reportHalves(mending);
-  const made = assemble(mending).map(({ message, ...source }) => ({
-    message: wellFormed(message),
-    ...source
-  }));
+  const made = assemble(mending);
   const places = placesIn(made);
   return {
     messages: made.map(({ message }) => message),
@@ -5132,16 +5077,16 @@ function parseLedger(text2) {
   };
 }
 
-function compacted(mended2, options, { plan, applied }) {
+function compacted(mended, options, { plan, applied }) {
   const { removed } = applied;
-  const { input } = mended2;
+  const { input } = mended;
   const wanted = new Set(options.pinned);
   const isPlan = options.plan === true;
   return {
     outcome: "applied",
     messages: isPlan ? input.messages : applied.messages,
     cut: {
-      at: mended2.cutInInput(plan.at),
+      at: mended.cutInInput(plan.at),
       method: plan.method,
       distance: plan.distance,
       lookbackUsed: plan.method === "near" ? Math.max(0, plan.distance) : 0
@@ -5153,7 +5098,7 @@ function compacted(mended2, options, { plan, applied }) {
     },
     ledger: applied.pairs,
     trims: applied.trims,
-    repairs: isPlan ? [] : mended2.repairs.filter(({ at }) => !removed.has(at) || wanted.has(at)),
+    repairs: isPlan ? [] : mended.repairs.filter(({ at }) => !removed.has(at) || wanted.has(at)),
     signed: applied.signed,
     violations: applied.violations,
     reason: null,
@@ -5163,13 +5108,13 @@ function compacted(mended2, options, { plan, applied }) {
     } : {}
   };
 }
-function putOff(mended2, { options, policy, plan }) {
-  const { cutInInput } = mended2;
+function putOff(mended, { options, policy, plan }) {
+  const { cutInInput } = mended;
   const { nearest: { before, after } } = plan;
   const isFull = plan.reason === "pinned_too_big" && policy.pinned === void 0;
   const reason = isFull ? "budget_too_small" : plan.reason;
-  return unchanged(mended2, options, {
-    outcome: isHopeless(mended2, policy, plan.reason) ? "refused" : "deferred",
+  return unchanged(mended, options, {
+    outcome: isHopeless(mended, policy, plan.reason) ? "refused" : "deferred",
     reason,
     nearest: {
       before: before === null ? null : cutInInput(before),
@@ -5582,15 +5527,15 @@ function range(from, to) {
     length: Math.max(0, to - from)
   }, (_, index) => from + index);
 }
-function applyCut(mended2, { plan, policy, summary, isChecked }) {
-  const { input, made } = mended2;
+function applyCut(mended, { plan, policy, summary, isChecked }) {
+  const { input, made } = mended;
   const { transcript, pieces, format } = made;
   const { from = 0 } = policy;
   const pinned = new Set(pinnedMessages(transcript, policy.pinned ?? []));
-  const cut = mended2.cutInInput(plan.at);
-  const removed = new Set(range(rawFrom(input), cut).filter((at) => !pinned.has(mended2.placeOf(at) ?? -1) && !isSystem(input.pieces[at])));
+  const cut = mended.cutInInput(plan.at);
+  const removed = new Set(range(rawFrom(input), cut).filter((at) => !pinned.has(mended.placeOf(at) ?? -1) && !isSystem(input.pieces[at])));
   const numbered = numberMessages(input);
-  const { messages: shown, trims } = applyTrims(mended2, {
+  const { messages: shown, trims } = applyTrims(mended, {
     plan: plan.trims,
     numbers: numbered.numbers
   });
@@ -5600,7 +5545,7 @@ function applyCut(mended2, { plan, policy, summary, isChecked }) {
     ...kept,
     ...range(plan.at, made.messages.length)
   ];
-  const below = runsOf(raw.map((at) => numbered.numbers[mended2.sourceOf(at)] ?? 0));
+  const below = runsOf(raw.map((at) => numbered.numbers[mended.sourceOf(at)] ?? 0));
   const { text: text2, pairs, isRecorded, isCounted } = writeSummary(input, {
     removed,
     policy,
@@ -5642,10 +5587,10 @@ function applyCut(mended2, { plan, policy, summary, isChecked }) {
     ].flatMap((at) => places.get(at) ?? []),
     policy,
     minProgress: 0,
-    records: (record) => isRecorded(mended2.callInInput(calls2.get(record) ?? -1))
+    records: (record) => isRecorded(mended.callInInput(calls2.get(record) ?? -1))
   }).map(({ code }) => code).filter((code) => (
     // How much smaller it has to be is for the caller to say.
-    code !== "invalid" && code !== "not_smaller" && !(code === "not_idempotent" && (after.transcript.tokens <= policy.budget || policy.force === true && mended2.hasMoreCuts))
+    code !== "invalid" && code !== "not_smaller" && !(code === "not_idempotent" && (after.transcript.tokens <= policy.budget || policy.force === true && mended.hasMoreCuts))
   ));
   if (!isCounted) broken.push("pair_unrecorded");
   const violations = checkMessages(after);
@@ -5656,7 +5601,7 @@ function applyCut(mended2, { plan, policy, summary, isChecked }) {
     tokens: after.transcript.tokens,
     summaryTokens: origins[front] === null ? after.transcript.tokensBetween(front, front + 1) : 0,
     signed: [
-      ...new Set(raw.filter((at) => pieces[at]?.some(({ isSigned }) => isSigned === true)).map(mended2.sourceOf))
+      ...new Set(raw.filter((at) => pieces[at]?.some(({ isSigned }) => isSigned === true)).map(mended.sourceOf))
     ],
     violations,
     pairs,
@@ -5807,15 +5752,15 @@ function isLedger(text2) {
 }
 function compactTranscript(reading, options) {
   refuseOptions(reading, options);
-  const mended2 = options.repair === false ? asItCame(reading) : mendFirst(reading);
-  const { made } = mended2;
+  const mended = options.repair === false ? asItCame(reading) : mendFirst(reading);
+  const { made } = mended;
   if (made.transcript.tokens <= options.budget) {
-    return unchanged(mended2, options, {
+    return unchanged(mended, options, {
       outcome: "nothing",
       reason: "within_budget"
     });
   }
-  const policy = policyOf(mended2, options);
+  const policy = policyOf(mended, options);
   const first = selectCut(made.transcript, policy);
   const isSigned = made.pieces.some((message) => message.some((piece) => piece.isSigned === true));
   if (first.kind === "defer" && isSigned && (reading.options.thinking ?? "auto") === "auto") {
@@ -5834,19 +5779,19 @@ function compactTranscript(reading, options) {
       reason: "inside_signed_reasoning"
     } : found;
   }
-  return makeCut(mended2, {
+  return makeCut(mended, {
     options,
     policy,
     first
   });
 }
-function makeCut(mended2, { options, policy, first }) {
-  const { tokens } = mended2.made.transcript;
+function makeCut(mended, { options, policy, first }) {
+  const { tokens } = mended.made.transcript;
   const most = options.budget * (1 + Math.max(0.15, options.lookback ?? 0.15));
   const isGood = ({ applied }) => applied.broken === null && applied.tokens <= most && applied.tokens <= tokens * (1 - MIN_PROGRESS);
   const attempt = (plan, isForced) => ({
     plan,
-    applied: applyCut(mended2, {
+    applied: applyCut(mended, {
       plan,
       policy: {
         ...policy,
@@ -5858,43 +5803,43 @@ function makeCut(mended2, { options, policy, first }) {
       }
     })
   });
-  const found = planCut(mended2, {
+  const found = planCut(mended, {
     options,
     policy,
     first
   });
-  if (found.plan.kind === "defer") return putOff(mended2, {
+  if (found.plan.kind === "defer") return putOff(mended, {
     options,
     policy,
     plan: found.plan
   });
   if (found.plan.kind === "nothing") {
-    if (tokens <= most) return unchanged(mended2, options, {
+    if (tokens <= most) return unchanged(mended, options, {
       outcome: "nothing",
       reason: "within_lookback"
     });
-    const plan = refit(mended2, policy);
+    const plan = refit(mended, policy);
     const tried2 = plan === null ? null : attempt(plan, options.force === true);
-    return tried2 !== null && isGood(tried2) ? compacted(mended2, options, tried2) : unchanged(mended2, options, {
+    return tried2 !== null && isGood(tried2) ? compacted(mended, options, tried2) : unchanged(mended, options, {
       outcome: "refused",
       reason: "budget_too_small"
     });
   }
   const tried = attempt(found.plan, found.isForced);
-  if (isGood(tried)) return compacted(mended2, options, tried);
+  if (isGood(tried)) return compacted(mended, options, tried);
   const reserve = Math.max(policy.reserve ?? 0, tried.applied.summaryTokens);
   const tight = {
     ...policy,
     lookback: 0,
     reserve
   };
-  const next = planCut(mended2, {
+  const next = planCut(mended, {
     options,
     policy: tight,
-    first: selectCut(mended2.made.transcript, tight)
+    first: selectCut(mended.made.transcript, tight)
   });
   const tighter = next.plan.kind === "cut" ? attempt(next.plan, next.isForced) : null;
-  if (tighter !== null && isGood(tighter)) return compacted(mended2, options, tighter);
+  if (tighter !== null && isGood(tighter)) return compacted(mended, options, tighter);
   if (options.force === true) {
     const [best] = [
       tried,
@@ -5902,21 +5847,21 @@ function makeCut(mended2, { options, policy, first }) {
         tighter
       ]
     ].filter(({ applied }) => applied.broken === null && applied.tokens < tokens).sort((a, b) => a.applied.tokens - b.applied.tokens);
-    if (best !== void 0) return compacted(mended2, options, best);
+    if (best !== void 0) return compacted(mended, options, best);
   }
   if (tokens <= most) {
-    return unchanged(mended2, options, {
+    return unchanged(mended, options, {
       outcome: "nothing",
       reason: "too_little_to_gain"
     });
   }
-  if (next.plan.kind === "defer") return putOff(mended2, {
+  if (next.plan.kind === "defer") return putOff(mended, {
     options,
     policy: tight,
     plan: next.plan
   });
   const { broken } = tighter?.applied ?? tried.applied;
-  return unchanged(mended2, options, {
+  return unchanged(mended, options, {
     outcome: "refused",
     reason: broken === null ? "budget_too_small" : `rejected:${broken}`
   });
@@ -6947,8 +6892,8 @@ var Examination = class _Examination {
    * @param compaction The transcript to be compacted besides, and its budget in tokens.
    */
   write(compaction) {
-    const messages = this.#transcripts.map(({ reading, mended: mended2 }, index) => {
-      if (reading === null || index !== compaction?.transcript) return mended2;
+    const messages = this.#transcripts.map(({ reading, mended }, index) => {
+      if (reading === null || index !== compaction?.transcript) return mended;
       return compactTranscript(reading, {
         budget: compaction.budget
       }).messages;
