@@ -52,6 +52,8 @@ class HandOver<Event> extends Iteration<Event> {
   /** Works until it is done. What it throws is told to whoever waits, and where nobody does to whoever has left. */
   async #run(): Promise<void> {
     try {
+      // Who gets the first event may ask for the next at once, or leave: both need the work to be known by then.
+      await null;
       await this.#start((event) => this.#give(event));
     } catch (error) {
       if (error !== LEFT) {
@@ -66,8 +68,10 @@ class HandOver<Event> extends Iteration<Event> {
 
   #give(value: Event): Promise<void> {
     if (this.#isOver) return Promise.reject(LEFT);
+    // First, since who is answered may ask for the next at once.
+    const asked = new Promise<void>((resolve, reject) => this.#goOn = { resolve, reject });
     this.answer({ done: false, value });
-    return new Promise((resolve, reject) => this.#goOn = { resolve, reject });
+    return asked;
   }
 }
 

@@ -20,26 +20,31 @@ export interface Asked<Item> {
 /** Gives one item at a time to whoever asks; who asks for several at once gets them in order. */
 export abstract class Iteration<Item> implements AsyncGenerator<Item, void> {
   #asked: Asked<Item> | null = null;
-  /** What the last call of `next` waits for. */
-  #next: Promise<Taken<Item>> | null = null;
 
   next(): Promise<Taken<Item>> {
-    if (this.#asked !== null && this.#next !== null) {
-      const again = (): Promise<Taken<Item>> => this.next();
-      return this.#next.then(again, again);
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<Taken<Item>>();
-    this.#next = promise;
-    this.ask({ resolve, reject });
-    return promise;
+    return new Promise((resolve, reject) => this.ask({ resolve, reject }));
   }
 
-  /** As `next`, without a promise: an item that is there is given at once. Nobody else may wait. */
+  /** As `next`, without a promise: an item that is there is given at once. */
   ask(asked: Asked<Item>): void {
+    if (this.#asked !== null) return this.#askBehind(this.#asked, asked);
     const taken = this.take();
     if (taken !== null) return asked.resolve(taken);
     this.#asked = asked;
     this.want();
+  }
+
+  #askBehind(before: Asked<Item>, asked: Asked<Item>): void {
+    this.#asked = {
+      resolve: (taken) => {
+        before.resolve(taken);
+        this.ask(asked);
+      },
+      reject: (error) => {
+        before.reject(error);
+        this.ask(asked);
+      },
+    };
   }
 
   abstract return(): Promise<Taken<Item>>;

@@ -92,7 +92,8 @@ const aDefinition = optionsOf(DEFINITION, ["name", "description", "input"]);
  *
  * @param definition Name, description, zod schema of the input, and the function that does the work.
  * @returns A tool for an agent's `tools`.
- * @throws TypeError when the name or the input does not fit what providers accept, or an option is unknown or of the wrong kind.
+ * @throws TypeError when the name or the input does not fit what providers accept, or an option is unknown or of the
+ *   wrong kind.
  *
  * @example
  * ```ts

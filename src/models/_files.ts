@@ -21,15 +21,13 @@ export function describeFile(part: FilePart): string {
 }
 
 /**
- * A file as every service takes it: a link as it is, else its content in base64 without anything around it. What a shell
- * or a browser makes (line breaks, the alphabet of URLs, no padding) becomes that; null where it is no link and no base64, or nothing.
+ * A file as every service takes it: a link, or its content in base64 with nothing around it. What a shell or a browser
+ * makes (line breaks, the alphabet of URLs, no padding) becomes that; null where it is no link and no base64.
  */
 export function sendable(part: FilePart): FilePart | null {
   if (isRemote(part)) return URL.canParse(part.data) ? part : null;
-  const plain = base64Of(part).replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/").replace(
-    /={1,2}$/,
-    "",
-  );
+  const padded = base64Of(part).replace(/\s+/g, "").replaceAll("-", "+").replaceAll("_", "/");
+  const plain = padded.replace(/={1,2}$/, "");
   if (!/^[A-Za-z0-9+/]+$/.test(plain) || plain.length % 4 === 1) return null;
   const data = plain.padEnd(4 * Math.ceil(plain.length / 4), "=");
   return data === part.data ? part : { ...part, data };

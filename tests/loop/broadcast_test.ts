@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { Broadcast } from "../../src/loop/broadcast.ts";
 import type { TurnEvent } from "../../src/loop/events.ts";
+import { handOver } from "../../src/loop/hand_over.ts";
 
 async function* count(to: number, taken: number[] = []): AsyncGenerator<TurnEvent, void> {
   for (let step = 0; step < to; step++) {
@@ -23,6 +24,18 @@ Deno.test("Broadcast gives every reader every event once and in order, and takes
   deepEqual(readers, [all, all, all, all.slice(20)]);
   deepEqual(taken, all);
   equal(broadcast.isDone, true);
+});
+
+Deno.test("Broadcast takes events on for a reader that wants none of the first", async () => {
+  const broadcast = new Broadcast(handOver(async (give) => {
+    for await (const event of count(30)) await give(event);
+  }, () => {}));
+  const readers = [20, 5, 99].map((from) => Array.fromAsync(broadcast.follow(from).events));
+  deepEqual((await Promise.all(readers)).map((events) => [events.length, ...steps(events).slice(0, 1)]), [
+    [10, 20],
+    [25, 5],
+    [0],
+  ]);
 });
 
 Deno.test("Broadcast holds what a reader has yet to take, and of the rest the last few", async () => {

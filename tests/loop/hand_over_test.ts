@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Give, handOver, LEFT } from "../../src/loop/hand_over.ts";
+import { ask, type Asked } from "../../src/loop/iteration.ts";
 
 /** Gives 1, 2, 3 and notes what it does. */
 function counting(notes: string[]) {
@@ -51,6 +52,38 @@ Deno.test("handOver() answers in order who asks for several at once", async () =
   const events = handOver(counting([]), nobody);
   const asked = Array.from({ length: 5 }, () => events.next());
   assert.deepEqual((await Promise.all(asked)).map(({ value }) => value), [1, 2, 3, undefined, undefined]);
+});
+
+Deno.test("handOver() goes on for one that asks for the next from within the answer", async () => {
+  const notes: string[] = [];
+  const events = handOver(counting(notes), nobody);
+  const taken: (number | void)[] = [];
+  await new Promise<void>((resolve, reject) => {
+    const asked: Asked<number> = {
+      resolve({ done, value }) {
+        taken.push(value);
+        if (done === true) resolve();
+        else ask(events, asked);
+      },
+      reject,
+    };
+    ask(events, asked);
+  });
+  assert.deepEqual(taken, [1, 2, 3, undefined]);
+  assert.deepEqual(notes.slice(-2), ["done", "closed"]);
+});
+
+Deno.test("handOver() answers in order who asks with a promise behind one that asks without", async () => {
+  const events = handOver(counting([]), nobody);
+  const taken: string[] = [];
+  const asks = (name: string): void =>
+    ask(events, { resolve: ({ value }) => taken.push(`${name} ${value}`), reject: assert.fail });
+  asks("a");
+  const second = events.next();
+  asks("c");
+  const fourth = events.next();
+  assert.deepEqual([(await second).value, (await fourth).value], [2, undefined]);
+  assert.deepEqual(taken, ["a 1", "c 3"]);
 });
 
 Deno.test("handOver() unwinds the work of one that leaves, told before, and waits for that", async () => {
